@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.daemon import NOTES, Daemon, Factory, write_vault
 from support.publishers.desk import Desk, Shown, shown
-from support.publishers.vscode import BURST, CLOSE, OPEN, PIN_TAB, RENAME, SELECT, SETTLED, VSCode
+from support.publishers.vscode import CLOSE, OPEN, PIN_TAB, RENAME, SELECT, SETTLED, VSCode
 from support.vscode_host import EXTENSION, MISSING, Window, installed, packed_extension, run
 
 from workspaced import __version__
@@ -22,7 +22,6 @@ from workspaced import __version__
 pytestmark = pytest.mark.skipif(not EXTENSION.is_dir(), reason="clients/ is not here")
 in_vscode = pytest.mark.skipif(MISSING is not None, reason=MISSING or "")
 
-HUNDRED_MB = 100 * 1024 * 1024
 SHIPPED = {
     "extension/LICENSE.txt",
     "extension/THIRD_PARTY.md",
@@ -238,28 +237,6 @@ def test_each_folder_of_a_window_finds_its_own_daemon(sit: Callable[..., Sitting
         there.until(lambda state: shown(state).active == "o.md")
         assert here.settled() == ("a.md", [], [])
         assert "a.md" not in str(there.events()) and "o.md" not in str(here.desk.events())
-
-
-@in_vscode
-@pytest.mark.thorough
-def test_a_window_of_300_folders_and_a_file_of_100_mb(sit: Callable[..., Sitting], daemon: Factory) -> None:
-    running = daemon()
-    folders = [running.root / f"folder-{number:03}" for number in range(300)]
-    for folder in folders:
-        folder.mkdir()
-        (folder / "x.md").write_text("# X\n")
-    huge = running.vault / "huge.md"
-    with huge.open("wb") as file:
-        file.write(b"# Huge\n")
-        file.truncate(HUNDRED_MB)
-    here = sit(running=running, folders=[*folders, running.vault])
-    here.window.do(BURST, *(str(folder / "x.md") for folder in folders[:50]))
-    here.open(running.vault / "a.md")
-    assert here.settled().active == "a.md"
-    here.open(huge)
-    assert here.settled().active == "huge.md"
-    here.open(running.vault / "b.md")
-    assert here.settled().active == "b.md"
 
 
 @in_vscode

@@ -14,17 +14,15 @@ from support.publishers.protocol import PublishingEditor
 
 IN_VSCODE = frozenset(
     (
-        "test_a_note_renamed_in_the_editor_is_the_same_note",
         "test_the_same_walk_is_the_same_log",
-        "test_what_an_editor_that_was_killed_showed_leaves_after_the_grace",
+        "test_what_a_killed_editor_showed_leaves_after_the_grace_and_one_started_again_shows_anew",
         "test_an_editor_that_quits_takes_its_view_back_without_a_grace",
         "test_a_daemon_started_after_the_editor_is_found",
         "test_a_daemon_that_comes_back_is_told_what_is_shown_now",
         "test_a_daemon_that_stands_still_holds_nobody_up_and_is_told_the_last_view",
-        "test_a_note_that_is_opened_is_the_active_note",
+        "test_each_note_that_is_opened_is_active_by_one_event_and_nothing_done_is_nothing_told",
         "test_notes_shown_side_by_side_are_tabs_and_the_one_in_focus_is_active",
         "test_a_note_is_pinned_and_unpinned",
-        "test_a_selection_is_told_by_its_lines_and_ends",
         "test_a_thousand_switches_in_a_moment_are_few_events_and_end_right",
         "test_a_pause_leaves_nothing_of_it_and_its_end_tells_the_present",
         "test_a_withheld_note_is_recorded_and_shown_to_no_agent",

@@ -27,11 +27,14 @@ def stand_still(pid: int) -> None:
 # -- editors --
 
 
-def test_what_an_editor_that_was_killed_showed_leaves_after_the_grace(desk: Desks) -> None:
+def test_what_a_killed_editor_showed_leaves_after_the_grace_and_one_started_again_shows_anew(
+    desk: Desks,
+) -> None:
     here = desk(env=SOON)
-    editor = here.showing("a.md")
-    editor.kill()
+    here.showing("a.md").kill()
     here.until(lambda state: shown(state)[:2] == (None, []))
+    here.showing("b.md")
+    assert here.shown().active == "b.md"
 
 
 def test_pins_by_command_outlast_the_editor_and_those_of_its_view_do_not(desk: Desks) -> None:
@@ -53,15 +56,6 @@ def test_an_editor_that_quits_takes_its_view_back_without_a_grace(desk: Desks) -
     here.until(lambda state: shown(state)[:2] == (None, []))
 
 
-def test_an_editor_started_again_shows_anew(desk: Desks) -> None:
-    here = desk(env=NEVER)
-    for name in ("a.md", "b.md"):
-        editor = here.editor()
-        here.opens(editor, name)
-        assert here.shown().active == name
-        editor.kill()
-
-
 # -- daemons --
 
 
@@ -76,14 +70,10 @@ def test_a_daemon_started_after_the_editor_is_found(desk: Desks) -> None:
     assert "a.md" not in [event["data"].get("note") for event in here.events("active_note_set")]
 
 
-@pytest.mark.parametrize("how", ["killed", "ended"])
-def test_a_daemon_that_comes_back_is_told_what_is_shown_now(desk: Desks, how: str) -> None:
-    here = desk()
+def test_a_daemon_that_comes_back_is_told_what_is_shown_now(desk: Desks) -> None:
+    here = desk(env=NEVER)
     editor = here.showing("a.md")
-    if how == "killed":
-        here.daemon.kill()
-    else:
-        assert here.daemon.stop() == 0
+    here.daemon.kill()
     editor.open(here.vault / "b.md")
     editor.open(here.vault / "c.md")
     here.daemon.start()
@@ -91,28 +81,10 @@ def test_a_daemon_that_comes_back_is_told_what_is_shown_now(desk: Desks, how: st
     editor.settled()
     assert here.shown().active == "c.md"
     assert "b.md" not in [event["data"].get("note") for event in here.events("active_note_set")]
-
-
-def test_what_was_closed_while_no_daemon_ran_is_closed_for_it_too(desk: Desks) -> None:
-    here = desk(env=NEVER)
-    editor = here.showing("a.md")
-    here.daemon.kill()
-    editor.close(here.vault / "a.md")
+    assert here.daemon.stop() == 0
+    editor.close(here.vault / "c.md")
     here.daemon.start()
-    here.until(lambda state: shown(state)[:2] == (None, []))
-    editor.settled()
-    assert here.shown() == (None, [], [])
-
-
-def test_a_pin_while_no_daemon_runs_is_told_once_one_does(desk: Desks) -> None:
-    here = desk(start=False)
-    editor = here.editor("pin")
-    editor.open(here.vault / "a.md")
-    editor.pin(here.vault / "a.md")
-    here.daemon.start()
-    here.until(lambda state: shown(state).pins == ["a.md"])
-    editor.settled()
-    assert len(here.events("note_pinned")) == 1
+    here.until(lambda state: "c.md" not in (shown(state).active, *shown(state).tabs))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

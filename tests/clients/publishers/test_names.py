@@ -12,28 +12,25 @@ from support.publishers.protocol import PublishingEditor
 
 Desks = Callable[..., Desk]
 
-NAMES = {
-    "accents": "Žluťoučký “kůň”.md",
-    "folder": "日本/ノート.md",
-    "emoji": "👩‍👩‍👧‍👦 family 🏳️‍🌈.md",
-    "combining": "q\u0323\u0304 zo\u00eb.md",
-    "decomposed": "cafe\u0301.md",
-    "right-to-left": "שלום עולם.md",
-    "quotes": "a \"quote\" 'and' #1 100% $x [y] {z} `w`.md",
-    "spaces": "  two  spaces .md",
-    "longest": "n" * 252 + ".md",
-    "longest-in-bytes": "語" * 84 + ".md",
-    "deep": "/".join(["a folder with a name of its own"] * 12) + "/note.md",
-}
+NAMES = (
+    "日本/ノート.md",
+    "👩‍👩‍👧‍👦 family 🏳️‍🌈.md",
+    "q\u0323\u0304 cafe\u0301.md",  # decomposed
+    "a \"quote\" 'and' #1 100% $x [y] {z} `w`.md",
+    "  two  spaces .md",
+    "n" * 252 + ".md",
+    "語" * 84 + ".md",
+    "/".join(["a folder with a name of its own"] * 12) + "/note.md",
+)
 
 
-@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
-def test_any_name_is_told_in_its_composed_form(desk: Desks, name: str) -> None:
+def test_any_name_is_told_in_its_composed_form(desk: Desks) -> None:
     here = desk()
     editor = here.editor()
-    editor.open(here.note(name))
-    editor.settled()
-    assert here.shown().active == unicodedata.normalize("NFC", name)
+    for name in NAMES:
+        editor.open(here.note(name))
+        editor.settled()
+        assert here.shown().active == unicodedata.normalize("NFC", name)
 
 
 def test_a_name_that_is_no_utf8_is_told_to_nobody(desk: Desks) -> None:

@@ -24,6 +24,7 @@ def test_the_same_walk_is_the_same_log(desk: Callable[..., Desk], linked: bool) 
         lambda: editor.select(b, 1, 2),
         lambda: here.until(lambda state: state["selection"] is not None),
         lambda: editor.open(c),
+        lambda: here.until(lambda state: state["selection"] is None),
         lambda: editor.rename(c, here.vault / "new.md"),
         lambda: here.until(lambda state: shown(state).active == "new.md"),
     ):

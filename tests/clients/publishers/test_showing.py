@@ -12,31 +12,21 @@ COALESCE_S = 0.025
 """No editor tells more often."""
 
 
-def test_a_note_that_is_opened_is_the_active_note(desk: Desks) -> None:
-    here = desk()
-    here.showing("a.md")
-    assert here.shown().active == "a.md"
-    assert [event["data"] for event in here.events("active_note_set")] == [{"note": "a.md"}]
-
-
-def test_what_is_told_to_whom_can_be_seen(desk: Desks) -> None:
+def test_each_note_that_is_opened_is_active_by_one_event_and_nothing_done_is_nothing_told(desk: Desks) -> None:
     here = desk()
     editor = here.showing("a.md")
-    [told] = editor.told()["daemons"]
-    assert told["socket"] == str(here.daemon.socket)
-    assert [(vault["path"], vault["active"]) for vault in told["vaults"]] == [(str(here.vault.resolve()), "a.md")]
-
-
-def test_going_to_another_note_and_back_is_one_event_each(desk: Desks) -> None:
-    here = desk()
-    editor = here.editor()
-    for name in ("a.md", "b.md"):
-        here.opens(editor, name)
+    assert here.shown().active == "a.md"
+    here.opens(editor, "b.md")
     here.mark()
     for name in ("a.md", "b.md", "a.md"):
         here.opens(editor, name)
+    for _ in range(3):
+        editor.settled()
     assert [event["data"]["note"] for event in here.events("active_note_set")] == ["a.md", "b.md", "a.md"]
     assert {event["type"] for event in here.events()} == {"active_note_set"}
+    [told] = editor.told()["daemons"]
+    assert told["socket"] == str(here.daemon.socket)
+    assert [(vault["path"], vault["active"]) for vault in told["vaults"]] == [(str(here.vault.resolve()), "a.md")]
 
 
 def test_an_editor_that_the_user_has_left_still_tells_what_it_shows(desk: Desks) -> None:
@@ -53,15 +43,6 @@ def test_an_editor_that_the_user_has_left_still_tells_what_it_shows(desk: Desks)
     assert here.shown().active is None
 
 
-def test_nothing_done_is_nothing_told(desk: Desks) -> None:
-    here = desk()
-    editor = here.showing("a.md")
-    here.mark()
-    for _ in range(3):
-        editor.settled()
-    assert here.events() == []
-
-
 def test_notes_shown_side_by_side_are_tabs_and_the_one_in_focus_is_active(desk: Desks) -> None:
     here = desk()
     editor = here.editor("split")
@@ -72,11 +53,6 @@ def test_notes_shown_side_by_side_are_tabs_and_the_one_in_focus_is_active(desk: 
     editor.close(here.vault / "b.md")
     editor.settled()
     assert here.shown().active == "a.md" and "b.md" not in here.shown().tabs
-
-
-def test_a_note_that_is_closed_is_shown_no_more(desk: Desks) -> None:
-    here = desk()
-    editor = here.showing("a.md")
     editor.close(here.vault / "a.md")
     editor.settled()
     assert here.shown() == (None, [], [])
@@ -96,19 +72,6 @@ def test_a_note_is_pinned_and_unpinned(desk: Desks) -> None:
     assert here.shown().pins == []
     types = [event["type"] for event in here.events("note_pinned", "note_unpinned")]
     assert types == ["note_pinned", "note_unpinned"]
-
-
-def test_a_selection_is_told_by_its_lines_and_ends(desk: Desks) -> None:
-    here = desk(notes={"a.md": "one\ntwo\nthree\nfour\n", "b.md": "x\n"})
-    editor = here.showing("a.md", "selection")
-    editor.select(here.vault / "a.md", 2, 3)
-    here.until(lambda state: state["selection"] is not None)
-    selected = here.state()["selection"]
-    assert (selected["startLine"], selected["endLine"]) == (2, 3)
-    assert here.events("selection_changed")[-1]["data"]["note"] == "a.md"
-    assert selected["text"].rstrip("\n") == "two\nthree"
-    here.opens(editor, "b.md")
-    assert here.state()["selection"] is None
 
 
 def test_of_a_selection_too_long_to_tell_there_are_the_lines_alone(desk: Desks) -> None:

@@ -61,6 +61,11 @@ def test_the_editor_that_the_user_comes_back_to_is_right_at_once(pair: Callable[
         editor.settled()
         other.settled()
         assert here.shown().active == active
+    second.quit()
+    here.until(lambda state: shown(state).active != "b.md")
+    first.focus()
+    first.settled()
+    assert here.shown().active == "a.md"
 
 
 def test_what_moves_in_an_editor_that_the_user_is_not_in_changes_nothing(pair: Callable[..., Pair]) -> None:
@@ -130,15 +135,6 @@ def test_the_one_that_leaves_takes_only_its_own(pair: Callable[..., Pair], how: 
     second.settled()
     assert "b.md" in here.shown().tabs
     assert here.shown().active in ("work/plan.md", None)
-
-
-def test_the_second_goes_and_the_first_is_right_when_the_user_comes_back(pair: Callable[..., Pair]) -> None:
-    here, first, second = pair("focus")
-    second.quit()
-    here.until(lambda state: shown(state).active != "b.md")
-    first.focus()
-    first.settled()
-    assert here.shown().active == "a.md"
 
 
 # -- one that infers what the user looks at, beside one that knows --

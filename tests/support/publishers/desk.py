@@ -143,7 +143,7 @@ class Desk:
             try:
                 self._call("workspaced/state", {"minSeq": state["seq"] + 1})
             except RemoteError as error:
-                assert error.code == "TIMED_OUT", error
+                assert error.code == "TIMEOUT", error
 
     def mark(self) -> None:
         """`events` begins behind what was recorded so far."""

@@ -37,7 +37,7 @@ def completed(served: Any, *words: str, shell: str = "fish") -> list[str]:
 
 
 @pytest.mark.parametrize("shell", ["fish", "zsh"])
-def test_names_are_completed(served: Any, shell: str) -> None:
+def test_names_are_completed_and_no_call_is_recorded(served: Any, shell: str) -> None:
     assert completed(served, "pub", shell=shell) == ["publish"]
     assert completed(served, "publish", "note_p", shell=shell) == ["note_pinned"]
     assert completed(served, "publish", "temporary_tab_opened", "so", shell=shell) == ["source="]
@@ -47,6 +47,15 @@ def test_names_are_completed(served: Any, shell: str) -> None:
     assert completed(served, "forget", "move/", shell=shell) == ["move/Kitchen budget.md"]
     assert completed(served, "why", "Kit", shell=shell) == ["move/Kitchen budget.md"]
     assert completed(served, "state", "--workspace", "d", shell=shell) == ["default"]
+    every = ["note=Home.md", "note=move/Kitchen budget.md"]  # and no hidden one
+    assert completed(served, "publish", "note_pinned", "note=", shell=shell) == every
+    assert served.cli("calls", "--json").stdout == ""
+
+
+def test_without_a_daemon_tools_and_actions_are_completed(daemon: Any) -> None:
+    stopped = daemon(start=False)
+    assert completed(stopped, "call", "search_w") == ["search_workspace"]
+    assert completed(stopped, "publish", "note_pinned", "note=") == []
 
 
 def test_all_commands_are_completed_and_none_is_imported() -> None:
@@ -60,21 +69,6 @@ print(*(name for name in set(sys.modules) - before if name.startswith("workspace
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines() == [" ".join(COMMANDS), ""]
-
-
-def test_hidden_files_are_no_notes(served: Any) -> None:
-    assert completed(served, "publish", "note_pinned", "note=") == ["note=Home.md", "note=move/Kitchen budget.md"]
-
-
-def test_completing_records_no_call(served: Any) -> None:
-    completed(served, "call", "get_note_by_reference", "reference=Ki")
-    assert served.cli("calls", "--json").stdout == ""
-
-
-def test_without_a_daemon_tools_and_actions_are_completed(daemon: Any) -> None:
-    stopped = daemon(start=False)
-    assert completed(stopped, "call", "search_w") == ["search_workspace"]
-    assert completed(stopped, "publish", "note_pinned", "note=") == []
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
@@ -111,9 +105,10 @@ def test_the_man_page_says_what_help_says(served: Any) -> None:
 
 
 def once(shell: str) -> str:
-    """What a user runs once for a shell."""
+    """What a user runs once for a shell, by the page and by `--help`."""
     page = (ROOT / "docs/how-to/install.md").read_text()
     [line] = re.findall(rf"^\| {shell} \| `(.*)` \|$", page, re.MULTILINE)
+    assert line in process.run("completion", "--help").stdout.decode()
     return str(line)
 
 
@@ -147,11 +142,6 @@ def test_fish_finds_its_script(daemon: Any) -> None:
     env = {**clean_environment(root), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
     subprocess.run(["sh", "-c", once("fish")], env=env, timeout=60, check=True)
     assert "workspaced" in (root / "home/.config/fish/completions/workspaced.fish").read_text()
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_help_has_the_lines_of_the_page(served: Any, shell: str) -> None:
-    assert once(shell) in served.cli("completion", "--help").stdout
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")

@@ -1,13 +1,8 @@
 """`workspaced context`, and what `replay --verify` and `status` say of prompts."""
 
-import io
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +12,12 @@ from workspaced import replay
 from workspaced.cli import run
 from workspaced_tools.prompts.audit import cache_accounting
 
-Done = subprocess.CompletedProcess[str]
 NOTES = {
     "a.md": "# Alpha\n\nThe first note.\n",
     "b.md": "# Beta\n\n\x1b[31mred\tcell\x1b[0m\n",
     "long.md": "# Long\n\n" + "A line of many words.\n" * 400,
 }
 SYSTEM = "You help.\n" + "Mind the rules. " * 400
-
-
-def command(running: Any, *arguments: str, stdin: bytes = b"", **env: str) -> Done:
-    """Runs `workspaced` for this daemon, in this process."""
-    streams = [io.TextIOWrapper(io.BytesIO(given), encoding="utf-8", newline="") for given in (stdin, b"", b"")]
-    place = {**running.env, "WORKSPACED_SOCKET": str(running.socket), **env}
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name not in place]:
-            patch.delenv(name)
-        for name, value in place.items():
-            patch.setenv(name, value)
-        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
-            patch.setattr(sys, name, stream)
-        try:
-            code = run([*arguments])
-        finally:
-            for stream in streams[1:]:
-                stream.flush()
-    out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])
-    return subprocess.CompletedProcess(arguments, code, out, err)
 
 
 class Session:
@@ -85,11 +59,8 @@ class Session:
             context.usage("talk-1", input_tokens=2_000, cached_tokens=cached, cached_in_input=True)
         context.message("talk-1", {"role": "assistant", "text": f"Answer to {name}."})
 
-    def cli(self, *arguments: str, **more: Any) -> Done:
-        return command(self.running, *arguments, **more)
-
     def context(self, *arguments: str) -> str:
-        done = self.cli("context", *arguments)
+        done = self.running.cli("context", *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -108,8 +79,7 @@ def gone(session: Session, tmp_path: Path) -> Path:
     return shutil.copytree(session.running.data, tmp_path / "data", ignore=shutil.ignore_patterns("lock*"))
 
 
-def spoil(data: Path) -> None:
-    """All texts go."""
+def remove_texts(data: Path) -> None:
     shutil.rmtree(data / "blobs")
     (data / "blobs").mkdir()
 
@@ -123,11 +93,6 @@ def test_conversations_are_listed_with_their_prompts(session: Session) -> None:
     assert (listed["cache"]["hits"], listed["cache"]["misses"], listed["cache"]["notReported"]) == (1, 2, 1)
     assert re.search(r"talk-1 .*openai/some +\d+ +4 ", session.context("list"))
     assert session.context() == session.context("list")
-
-
-def test_a_log_without_conversations_says_so(daemon: Any) -> None:
-    done = command(daemon(), "context")
-    assert (done.returncode, done.stdout) == (0, "") and "no conversations" in done.stderr
 
 
 # -- show --
@@ -178,55 +143,41 @@ def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    "arguments",
     [
-        (("show", "nothing"), 2),
-        (("show", "talk-1", "--message", "nothing"), 2),
-        (("show", "talk-1", "--message", "m1", "--cache"), 2),
-        (("show", "talk-1", "/nowhere"), 2),
-        (("show",), 2),
-        (("diff", "m1", "nothing"), 2),
-        (("diff", "m1", "m2", "--conversation", "nothing"), 2),
-        (("shew",), 2),
+        ("show", "nothing"),
+        ("show", "talk-1", "--message", "nothing"),
+        ("show", "talk-1", "--message", "m1", "--cache"),
+        ("show", "talk-1", "/nowhere"),
+        ("diff", "m1", "nothing"),
+        ("diff", "m1", "m2", "--conversation", "nothing"),
     ],
 )
-def test_what_there_is_none_of_is_an_error_in_one_line(
-    session: Session, arguments: tuple[str, ...], code: int
-) -> None:
-    done = session.cli("context", *arguments)
-    assert (done.returncode, done.stdout) == (code, "") and done.stderr
+def test_what_there_is_none_of_is_an_error_in_one_line(session: Session, arguments: tuple[str, ...]) -> None:
+    done = session.running.cli("context", *arguments)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr
 
 
 # -- diff --
 
 
-def test_a_diff_names_the_first_layer_that_changed_the_cause_and_what_stays_cached(session: Session) -> None:
-    done = session.cli("context", "diff", "m2", "m4", "--json")
+def test_a_diff_names_the_first_layer_that_changed_what_stays_cached_and_the_texts(session: Session) -> None:
+    def diff(*arguments: str) -> Any:
+        return session.running.cli("context", "diff", *arguments)
+
+    done = diff("m2", "m4", "--json")
     told = json.loads(done.stdout)
-    assert (done.returncode, told["same"], told["first"]) == (1, False, "L4_STRIP")
-    assert told["causes"] == []
+    assert (done.returncode, told["same"], told["first"], told["causes"]) == (1, False, "L4_STRIP", [])
     assert told["common"] >= session.sent["m2"]["estimate"]
-    text = session.cli("context", "diff", "m2", "m4").stdout
+    text = diff("m2", "m4").stdout
     assert "first to change: L4_STRIP" in text and "+ L3_TURN note long.md: full" in text
-
-
-def test_a_prompt_that_goes_on_with_a_turn_loses_nothing(session: Session) -> None:
-    told = json.loads(session.cli("context", "diff", "m2", "m3", "--json").stdout)
-    assert (told["first"], told["causes"]) == ("L3_TURN", [])
+    told = json.loads(diff("m2", "m3", "--json").stdout)
+    assert (told["first"], told["causes"]) == ("L3_TURN", []), "a prompt that goes on with a turn loses nothing"
     assert told["common"] >= session.sent["m2"]["estimate"]
-    assert (
-        "the conversation went on" in session.cli("context", "diff", "m2", "m3", "--conversation", "talk").stdout
-    )
-
-
-def test_a_prompt_differs_in_nothing_from_itself(session: Session) -> None:
-    assert "Both are the same." in session.context("diff", "m3", "m3", "--text")
-
-
-def test_a_diff_of_texts_shows_what_was_put_in(session: Session) -> None:
-    done = session.cli("context", "diff", "m1", "m2", "--text")
-    assert "+Pinned words." in done.stdout and "+++ L3_TURN after" in done.stdout
-    assert "\x1b" not in done.stdout
+    assert "the conversation went on" in diff("m2", "m3", "--conversation", "talk").stdout
+    texts = diff("m1", "m2", "--text").stdout
+    assert "+Pinned words." in texts and "+++ L3_TURN after" in texts and "\x1b" not in texts
+    assert "Both are the same." in diff("m3", "m3", "--text").stdout
 
 
 # -- wherever the log is --
@@ -236,107 +187,64 @@ def test_a_data_directory_and_a_bundle_show_the_same_without_daemon_and_vault(
     session: Session, gone: Path, tmp_path: Path
 ) -> None:
     bundle = tmp_path / "all.wsb"
-    made = session.cli("bundle", "-o", str(bundle), "--last", "1000", "--data-dir", str(gone))
+    made = session.running.cli("bundle", "-o", str(bundle), "--last", "1000", "--data-dir", str(gone))
     assert made.returncode == 0, made.stderr
     for form in ((), ("--layers",), ("--manifest",), ("--cache",), ("--json",)):
         told = session.context("show", "talk-1", *form)
         for place in (gone, bundle):
-            done = session.cli("context", "show", "talk-1", str(place), *form, WORKSPACED_SOCKET="/nowhere")
+            env = {"WORKSPACED_SOCKET": "/nowhere"}
+            done = session.running.cli("context", "show", "talk-1", str(place), *form, env=env)
             assert (done.returncode, done.stdout) == (0, told)
-    piped = session.cli("context", "show", "talk-1", "-", stdin=bundle.read_bytes())
+    piped = session.running.cli("context", "show", "talk-1", "-", stdin=bundle.read_bytes())
     assert piped.stdout == session.context("show", "talk-1")
 
 
 def test_where_the_texts_are_gone_it_is_not_recorded_and_the_rest_is_told(session: Session, gone: Path) -> None:
-    spoil(gone)
+    remove_texts(gone)
     for form in ((), ("--layers",), ("--manifest",)):
-        done = session.cli("context", "show", "talk-1", str(gone), *form)
+        done = session.running.cli("context", "show", "talk-1", str(gone), *form)
         assert (done.returncode, done.stdout) == (1, "") and "NOT_RECORDED" in done.stderr
-    assert session.cli("context", "list", str(gone)).stdout == session.context("list")
-    assert session.cli("context", "show", "talk-1", str(gone), "--cache").returncode == 0
+    assert session.running.cli("context", "list", str(gone)).stdout == session.context("list")
+    assert session.running.cli("context", "show", "talk-1", str(gone), "--cache").returncode == 0
 
 
 # -- verifying --
 
 
 def test_verifying_makes_prompts_again(session: Session, gone: Path) -> None:
-    done = session.cli("replay", "--verify", str(gone))
+    done = session.running.cli("replay", "--verify", str(gone))
     assert done.returncode == 0 and "4 prompts: 4 are the same, 0 differ, 0 are not recorded." in done.stdout
     lines = [
-        json.loads(line) for line in session.cli("replay", "--verify", "--json", str(gone)).stdout.splitlines()
+        json.loads(line)
+        for line in session.running.cli("replay", "--verify", "--json", str(gone)).stdout.splitlines()
     ]
     prompts = [line for line in lines if "message" in line]
     assert [(each["message"], each["outcome"]) for each in prompts] == [(f"m{at}", "same") for at in range(1, 5)]
     with replay.open(gone) as log:
         assert [each.outcome for each in log.verify()] == ["same"] * len(lines)
-    spoil(gone)
-    done = session.cli("replay", "--verify", str(gone))
+    remove_texts(gone)
+    done = session.running.cli("replay", "--verify", str(gone))
     assert done.returncode == 4 and "4 are not recorded." in done.stdout
     assert "No prompt could be compared" in done.stderr
 
 
 def test_the_first_prompt_that_is_assembled_otherwise_is_shown_as_a_difference(
-    session: Session, gone: Path, monkeypatch: pytest.MonkeyPatch
+    gone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("workspaced_tools.prompts.model.blocks.above_line", lambda *_, **__: "Look above.")
-    done = session.cli("replay", "--verify", str(gone))
-    assert done.returncode == 1 and "2 differ" in done.stdout
-    assert "for message m2 of conversation talk-1" in done.stdout and "L3_TURN is another one" in done.stdout
-    assert "+L3_TURN" in done.stdout and "-L3_TURN" in done.stdout
-    shown = session.cli("context", "show", "talk-1", str(gone), "--message", "m2")
-    assert shown.returncode == 1 and "not as it was sent: L3_TURN" in shown.stderr
+    assert run(["replay", "--verify", str(gone)]) == 1
+    said = capsys.readouterr().out
+    assert "2 differ" in said and "for message m2 of conversation talk-1" in said
+    assert "L3_TURN is another one" in said and "+L3_TURN" in said and "-L3_TURN" in said
+    assert run(["context", "show", "talk-1", str(gone), "--message", "m2"]) == 1
+    assert "not as it was sent: L3_TURN" in capsys.readouterr().err
 
 
-# -- status and the tool --
+# -- status --
 
 
 def test_status_counts_hits_and_misses_with_their_causes(session: Session) -> None:
-    [told] = json.loads(session.cli("status", "--json").stdout)["conversations"]["latest"]
+    [told] = json.loads(session.running.cli("status", "--json").stdout)["conversations"]["latest"]
     assert (told["id"], told["cache"]["hits"], told["cache"]["misses"]) == ("talk-1", 1, 2)
     assert told["cache"]["causes"] == {cache_accounting.FIRST: 1, cache_accounting.EVICTED: 1}
-    assert "context    talk-1: 4 prompts, 1 cache hit, 2 misses" in session.cli("status").stdout
-
-
-def test_an_agent_is_told_what_the_last_prompt_held(session: Session) -> None:
-    with session.running.connect("agent") as client:
-        told = client.tool("get_context_manifest")
-        assert told["data"]["message"] == "m4"
-        assert told["data"]["estimate"] == session.sent["m4"]["estimate"]
-        seq = session.sent["m1"]["seq"]
-        told = client.tool("get_context_manifest", {"at": seq})
-        assert told["success"] and told["data"]["message"] == "m1", (told, seq)
-        assert client.tool("get_context_manifest", {"message": "m2"})["data"]["message"] == "m2"
-
-
-def test_what_an_agent_was_told_of_a_prompt_is_under_pseudonyms_in_a_redacted_bundle(
-    daemon: Any, tmp_path: Path
-) -> None:
-    made = Session(daemon(notes=NOTES))
-    with made.running.connect("agent") as client:
-        for message in ("m1", "m2", "nothing"):
-            client.tool("get_context_manifest", {"conversation": "talk-1", "message": message})
-    bundle = tmp_path / "redacted.wsb"
-    done = made.cli("bundle", "-o", str(bundle), "--last", "1000", "--redact")
-    assert done.returncode == 0, done.stderr
-    with zipfile.ZipFile(bundle) as file:
-        content = b"".join(map(file.read, file.namelist()))
-    assert not any(secret in content for secret in (b"long.md", b"gone.md", b"Alpha", b"talk-1", b"openai/"))
-    with replay.open(bundle) as log:
-        outcomes = [each.outcome for each in log.verify()]
-    assert sorted(outcomes) == ["notRecorded"] * 4 + ["same"] * 3
-    done = made.cli("replay", "--verify", str(bundle))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "4 prompts: redaction removed what they were made from." in done.stdout
-
-
-def test_a_note_that_became_private_is_in_no_manifest_any_more(daemon: Any) -> None:
-    made = Session(daemon(notes=NOTES))
-    (made.running.vault / "b.md").write_text("---\nworkspaced: private\n---\n# Beta\n")
-    with made.running.connect("agent") as client:
-        for at in ({}, {"at": client.state()["seq"]}, {"at": made.sent["m4"]["seq"]}):
-            for message in ("m2", "m4"):
-                told = client.tool("get_context_manifest", {"message": message, **at})
-                assert "b.md" not in json.dumps(told)
-                assert not told["success"] or "withheld" in told["warnings"][0]
-        with replay.open(made.running.data) as log:
-            assert {each.outcome for each in log.verify()} == {"same"}
+    assert "context    talk-1: 4 prompts, 1 cache hit, 2 misses" in session.running.cli("status").stdout

@@ -54,14 +54,11 @@ def test_a_person_sees_what_is_indexed_and_gets_the_cursor_back() -> None:
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
 
 
-def test_a_small_vault_draws_no_bar() -> None:
-    assert "indexing" not in drawn(FakeVault(50), terminal=True)
-
-
-def test_nothing_is_drawn_where_nobody_watches() -> None:
+def test_nothing_is_drawn_where_nobody_watches_or_the_vault_is_small() -> None:
     vault = FakeVault(10_000)
     assert drawn(vault, terminal=False) == ""
     assert vault.asked == 0
+    assert "indexing" not in drawn(FakeVault(50), terminal=True)
 
 
 def test_closing_ends_the_drawing_of_an_index_that_is_still_being_built() -> None:

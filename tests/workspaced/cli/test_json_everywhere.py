@@ -32,10 +32,7 @@ def test_a_usage_error_of_a_command_is_json(shared: Any, path: tuple[str, ...]) 
         (["publish", "fly"], "UNKNOWN_ACTION"),
         (["state", "--socket", "/tmp/none/s"], "NO_DAEMON"),
         (["call", "fly"], "UNKNOWN_TOOL"),
-        (["calls", "show", "1"], "INVALID_ARGUMENT"),
-        (["log", "find", "/tmp/none", "--when", "seq"], "INVALID_ARGUMENT"),
         (["replay", "/tmp/none"], "INVALID_ARGUMENT"),
-        (["schema", "none"], "INVALID_ARGUMENT"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else words,
 )

@@ -62,8 +62,3 @@ def test_actions_on_standard_input_are_checked_as_well(served: Any) -> None:
     )
     done = served.cli("publish", "--stdin", stdin=lines)
     assert done.returncode == 0 and done.stderr.count("warning") == 1
-
-
-def test_a_refused_batch_is_refused(served: Any) -> None:
-    done = served.cli("publish", "note_pinned", "note=a.md", "index=-1")
-    assert done.returncode == 2 and "[INVALID_ARGUMENT]" in done.stderr

@@ -1,6 +1,5 @@
 """`workspaced replay`: up to a place, of a vault, and step by step as text."""
 
-import io
 import json
 import sys
 from collections.abc import Callable
@@ -73,13 +72,10 @@ def state_json(events: list[Event], vault: VaultId | None = None) -> Any:
 
 
 class TestUntil:
-    @pytest.mark.parametrize("seq", range(7))
-    def test_a_sequence_is_the_state_after_that_event(self, replay: Any, seq: int) -> None:
-        assert json.loads(replay(EVENTS, "--json", "--until", str(seq)).out) == state_json(EVENTS[:seq])
-
     @pytest.mark.parametrize(
-        ("time", "seq"),
+        ("until", "seq"),
         [
+            *((str(seq), seq) for seq in range(7)),
             ("2026-03-01T10:00:01Z", 3),
             ("2026-03-01T10:00:01.999999Z", 3),
             ("2026-03-01T10:00:02", 5),
@@ -88,10 +84,13 @@ class TestUntil:
             ("2027-01-01", 6),
         ],
     )
-    def test_a_time_is_the_last_event_at_or_before_it(self, replay: Any, time: str, seq: int) -> None:
-        assert json.loads(replay(EVENTS, "--json", "--until", time).out) == state_json(EVENTS[:seq])
+    def test_it_is_the_state_after_that_event_or_the_last_one_by_that_time(
+        self, replay: Any, until: str, seq: int
+    ) -> None:
+        assert json.loads(replay(EVENTS, "--json", "--until", until).out) == state_json(EVENTS[:seq])
+        assert len(replay(EVENTS, "--watch", "--json", "--until", until).out.splitlines()) == seq
 
-    @pytest.mark.parametrize("many", [9_999, 10_000, 10_001])
+    @pytest.mark.parametrize("many", [10_000, 10_001])
     def test_it_ends_there_wherever_batches_do(self, replay: Any, many: int) -> None:
         pin = (c.NotePinned(note=A), V)
         clear = (c.ActiveNoteCleared(), V)
@@ -109,9 +108,7 @@ class TestUntil:
             ("7", ["6", time_of(6)]),
             ("2026-03-01T09:59:59Z", ["1", time_of(1)]),
             ("-1", []),
-            ("9" * 30, []),
             ("yesterday", []),
-            ("", []),
             ("0001-01-01T00:00:00+23:00", []),
         ],
     )
@@ -127,10 +124,7 @@ class TestUntil:
         done = replay(EVENTS[3:], "--until", "2")
         assert done.code == 2 and f"event 4 at {time_of(4)}" in done.err
         assert [replay(EVENTS[3:], "--until", until).code for until in ("3", "4")] == [0, 0]
-
-    def test_an_empty_log_reaches_nothing_but_its_start(self, replay: Any) -> None:
-        assert replay([], "--until", "0").code == 0
-        assert [replay([], "--until", until).code for until in ("1", "2026-03-01")] == [2, 2]
+        assert [replay([], "--until", until).code for until in ("0", "1", "2026-03-01")] == [0, 2, 2]
 
 
 class TestOfVault:
@@ -159,21 +153,11 @@ class TestStepsAsText:
         steps = [json.loads(line) for line in replay(EVENTS, "--watch", "--json").out.splitlines()]
         assert [step["event"] for step in steps] == [msgspec.to_builtins(event) for event in EVENTS]
         assert [bool(step["changes"]) for step in steps] == [True, True, True, False, True, False]
+        steps_of_w = replay(EVENTS, "--watch", "--json", "--of-vault", "w").out.splitlines()
+        assert "temporaryTabs" in {change["field"] for change in json.loads(steps_of_w[3])["changes"]}
         assert {"field": "pinnedNotes", "kind": "added", "id": "a.md", "at": 0}.items() <= {
             key: value for key, value in steps[2]["changes"][0].items() if key != "after"
         }.items()
-
-    def test_of_another_vault_its_changes_are_shown(self, replay: Any) -> None:
-        steps = replay(EVENTS, "--watch", "--json", "--of-vault", "w").out.splitlines()
-        changed = {change["field"] for change in json.loads(steps[3])["changes"]}
-        assert "temporaryTabs" in changed
-
-    def test_until_ends_them(self, replay: Any) -> None:
-        assert len(replay(EVENTS, "--watch", "--json", "--until", "4").out.splitlines()) == 4
-
-    def test_an_empty_log_has_none(self, replay: Any) -> None:
-        done = replay([], "--watch")
-        assert (done.code, done.out, done.err) == (0, "", "")
 
     @pytest.mark.parametrize(
         ("raw", "text"), [(b'{"stars": 1.50, "of":"\\u001b"}', None), (b'["\xff"]', r'["\xff"]')]
@@ -196,7 +180,7 @@ def directory(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.parametrize("flags", [[], ["--watch"], ["--watch", "--json"]], ids=str)
+@pytest.mark.parametrize("flags", [[], ["--watch"]], ids=str)
 def test_a_damaged_log_is_refused(directory: Path, capfd: pytest.CaptureFixture[str], flags: list[str]) -> None:
     assert run(["replay", str(directory), *flags]) == 0
     segment = sorted((directory / "log").iterdir())[1]
@@ -209,12 +193,11 @@ def test_a_damaged_log_is_refused(directory: Path, capfd: pytest.CaptureFixture[
     assert run(["replay", str(directory), *flags, "--until", "2"]) == 0  # what is behind is not read
 
 
-@pytest.mark.parametrize("is_stream", [False, True])
-def test_reading_an_export_tells_how_far_it_is(tmp_path: Path, is_stream: bool) -> None:
+def test_reading_an_export_tells_how_far_it_is(tmp_path: Path) -> None:
     lines = b"".join(export_lines("log-1", events_of([SESSION[0], *[SESSION[2]] * 25_000])))
     (tmp_path / "export").write_bytes(lines)
     told: list[tuple[int, int]] = []
-    with open_source(io.BytesIO(lines) if is_stream else tmp_path / "export") as source:
+    with open_source(tmp_path / "export") as source:
         source.feed(lambda _events: None, lambda done, total: told.append((done, total)))
     assert len(told) >= 3 and told == sorted(told)
     assert told[-1] == (len(lines), len(lines))

@@ -6,7 +6,6 @@ import pty
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,25 +65,12 @@ def test_a_name_that_no_daemon_has_is_answered_with_those_that_run(only: Any) ->
     assert f"Or add one of: --workspace only (serves {only.vault.resolve()})." in done.stderr
 
 
-def test_where_no_daemon_runs_this_is_said(daemon: Any) -> None:
-    none = daemon(start=False)
-    listed, stopped = run(none, "status", "--all"), run(none, "stop")
-    assert (listed.returncode, listed.stdout) == (0, "") and "no daemon runs: " in listed.stderr
-    assert stopped.returncode == 3 and "there is nothing to stop." in stopped.stderr
-
-
-@pytest.mark.parametrize(
-    "write",
-    [ACTION, ("share", "agent", "none"), ("stop",), ("context", "import", "-")],
-    ids=lambda words: words[0],
-)
-def test_a_write_to_the_only_daemon_that_is_not_the_default_one_fails_with_the_step_to_take(
-    only: Any, write: tuple[str, ...]
-) -> None:
+def test_a_write_to_the_only_daemon_that_is_not_the_default_one_fails_with_the_step_to_take(only: Any) -> None:
     before = seq(only)
-    done = run(only, *write)
-    assert done.returncode == 2 and "[WORKSPACE_NOT_NAMED]" in done.stderr
-    assert "--workspace only" in done.stderr
+    for write in (ACTION, ("share", "agent", "none"), ("stop",), ("context", "import", "-")):
+        done = run(only, *write)
+        assert done.returncode == 2 and "[WORKSPACE_NOT_NAMED]" in done.stderr
+        assert "--workspace only" in done.stderr
     assert seq(only) == before
 
 
@@ -95,38 +81,26 @@ def test_a_write_to_the_daemon_of_the_current_directory_fails_as_well(two: Any) 
     assert "(it serves the current directory)" in done.stderr
     named = run(first, *ACTION, "--workspace", "second", cwd=first.vault)
     assert named.returncode == 0 and named.stderr == f"workspace second: {second.vault.resolve()}\n"
+    assert run(first, "share", "--workspace", "second").stderr == named.stderr, "also where it only reads"
+    none_meant = run(first, "state")
+    assert none_meant.returncode == 3 and "[NO_DAEMON]" in none_meant.stderr
+    assert "--workspace first (serves " in none_meant.stderr and "--workspace second (serves " in none_meant.stderr
 
 
-def test_where_no_daemon_can_be_meant_the_hint_lists_their_options(two: Any) -> None:
-    done = run(two[0], "state")
-    assert done.returncode == 3 and "[NO_DAEMON]" in done.stderr
-    assert "--workspace first (serves " in done.stderr and "--workspace second (serves " in done.stderr
-
-
-def test_share_names_its_target_also_when_it_only_reads(shared: Any) -> None:
-    assert shared.cli("share").stderr == f"workspace default: {shared.vault.resolve()}\n"
-
-
-def test_forget_and_sweep_name_the_log(shared: Any, daemon: Any) -> None:
+def test_where_no_daemon_runs_this_is_said_and_forget_and_sweep_name_the_log(daemon: Any) -> None:
     stopped = daemon(start=False)
+    listed, ended = run(stopped, "status", "--all"), run(stopped, "stop")
+    assert (listed.returncode, listed.stdout) == (0, "") and "no daemon runs: " in listed.stderr
+    assert ended.returncode == 3 and "there is nothing to stop." in ended.stderr
     log = Path(stopped.env["HOME"]) / ".local" / "share" / "workspaced" / "default"
     (log / "log").mkdir(parents=True)
     assert f"workspace default: log in {log}\n" in run(stopped, "sweep", "--dry-run").stderr
     assert f"workspace default: log in {log}\n" in run(stopped, "forget", "a.md", "--yes").stderr
 
 
-@pytest.fixture
-def terminal() -> Iterator[tuple[int, int]]:
-    """The two ends of a terminal."""
-    ends = pty.openpty()
-    yield ends
-    for end in ends:
-        os.close(end)
-
-
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_at_a_terminal_a_write_is_confirmed(only: Any, terminal: tuple[int, int], answer: str) -> None:
-    user, tty = terminal
+def test_at_a_terminal_a_write_is_confirmed(only: Any, answer: str) -> None:
+    user, tty = pty.openpty()
     before = seq(only)
     os.write(user, answer.encode() + b"\n")
     done = subprocess.run(
@@ -142,4 +116,6 @@ def test_at_a_terminal_a_write_is_confirmed(only: Any, terminal: tuple[int, int]
     while "Change only?" not in asked:
         assert select.select([user], [], [], 60)[0], asked  # it comes in pieces, and the answer's echo first
         asked += os.read(user, 4096).decode()
+    os.close(user)
+    os.close(tty)
     assert (done.returncode, seq(only) - before) == ((0, 1) if answer == "y" else (130, 0))

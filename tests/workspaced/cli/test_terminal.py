@@ -2,7 +2,6 @@
 
 import os
 import pty
-import select
 import signal
 import subprocess
 import sys
@@ -35,10 +34,7 @@ def asked(module_daemon: Any) -> Any:
         ["status"],
         ["doctor"],
         ["tools"],
-        ["context"],
-        ["share"],
         ["state"],
-        ["status", "--all"],
     ],
     ids=" ".join,
 )
@@ -53,22 +49,16 @@ def test_output_fits_sixty_columns_and_breaks_no_word(asked: Any, command: list[
 
 def test_columns_drop_in_the_stated_order(asked: Any) -> None:
     order = ["TOOK", "BYTES", "~TOKENS", "CLIENT", "TIME"]
-    dropped: list[str] = []
-    for width in range(200, 40, -1):
-        head = asked_head(asked, width) if width % 20 == 0 or width == 60 else None
-        if head is not None:
-            gone = [name for name in order if name not in head]
-            assert gone == order[: len(gone)] and gone[: len(dropped)] == dropped
-            assert {"SEQ", "TOOL", "ARGUMENTS"} <= set(head)
-            dropped = gone
-    assert dropped
+    counts = []
+    for width in (200, 120, 100, 80, 60):
+        head = asked.cli("calls", env={"COLUMNS": str(width)}).stdout.splitlines()[0].split()
+        gone = [name for name in order if name not in head]
+        assert gone == order[: len(gone)] and {"SEQ", "TOOL", "ARGUMENTS"} <= set(head)
+        counts.append(len(gone))
+    assert counts == sorted(counts) and counts[0] == 0 < counts[-1]
 
 
-def asked_head(asked: Any, width: int) -> list[str]:
-    return str(asked.cli("calls", env={"COLUMNS": str(width)}).stdout).splitlines()[0].split()
-
-
-@pytest.mark.parametrize("command", [["calls"], ["state"], ["calls", "show", "4"], ["replay", "DATA", "--watch"]])
+@pytest.mark.parametrize("command", [["calls"], ["state"], ["replay", "DATA", "--watch"]])
 def test_times_are_local_and_utc_on_request(asked: Any, command: list[str]) -> None:
     arguments = [str(asked.data) if each == "DATA" else each for each in command]
     local = asked.cli(*arguments, env={"TZ": "XYZ-5:30"}).stdout
@@ -118,7 +108,6 @@ def test_watch_ends_when_its_reader_does_without_a_further_event(asked: Any) -> 
     assert process.stdout is not None and process.stderr is not None
     try:
         assert process.stdout.readline()
-        assert select.select([process.stdout], [], [], 0) is not None
         process.stdout.close()
         assert process.wait(60) == 0
         assert process.stderr.read() == b""

@@ -48,12 +48,15 @@ def everything(home: Home) -> dict[str, bytes | None]:
 
 
 def lived_in(home: Home) -> None:
-    """Does what leaves something: serves, connects, publishes, asks, and shows the demo."""
+    """Does what leaves something: serves, connects, publishes, asks, replays, and shows the demo."""
     home.has("claude", "codex", "gemini", "zed")
     assert home.run("start", home.notes, "--yes").returncode == 0
     assert home.run("connect", "cursor", "--vault", home.notes).returncode == 0
     home.run("publish", "active_note_set", "note=below/Plan.md")
     home.run("call", "get_current_note")
+    with Program("serve", "--replay", RECORDED, "--json", env=home.env) as past:
+        home.run("call", "get_current_note", "--socket", past.started["socket"])
+    assert Path(past.started["run"]).is_relative_to(home.path)
     assert home.run("demo", "--serve").returncode == 0
 
 
@@ -67,6 +70,7 @@ def test_afterwards_a_home_is_as_it_was(home: Home) -> None:
     done = home.run("uninstall", "--yes", "--json")
     assert done.returncode == 0, done.stderr
     assert home.daemons() == [] and everything(home) == before
+    assert f"{home.path}/.local/state/workspaced/past" in done.stdout
     [data] = [each for each in json.loads(done.stdout)["places"] if each["kind"] == "data"]
     assert data["bytes"] > 0
     assert home.run("uninstall", "--yes").stdout == "Nothing of workspaced is on this machine but the package.\n"
@@ -84,20 +88,15 @@ def test_data_that_is_kept_is_served_again(home: Home) -> None:
     assert "active       below/Plan.md" in home.run("state").stdout
 
 
-@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False), ("\n", False), ("\x04", False)])
+@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("\n", False), ("\x04", False)])
 def test_a_person_sees_what_would_go_and_decides(home: Home, answer: str, gone: bool) -> None:
     home.run("start", home.notes)
     data = home.path / ".local/share/workspaced/default"
+    unasked = home.run("uninstall")
+    assert "Nothing was removed: add --yes, or run it in a terminal.\n" in unasked.stderr and data.exists()
     code, shown = home.answered(answer, "uninstall")
     assert str(data) in shown[: shown.index(home.question)] and data.exists() != gone
     assert code == (0 if gone else 130)
-
-
-def test_where_nobody_can_be_asked_nothing_goes(home: Home) -> None:
-    home.run("start", home.notes)
-    done = home.run("uninstall")
-    assert "Nothing was removed: add --yes, or run it in a terminal.\n" in done.stderr
-    assert len(home.daemons()) == 1
 
 
 def test_what_others_put_beside_ours_stays(home: Home) -> None:
@@ -136,14 +135,7 @@ def test_a_copy_of_the_sample_with_notes_of_somebody_goes_by_a_word_of_its_own(
     assert (demo / "notes/Mine.md").exists() == stays == demo.exists() and home.daemons() == []
 
 
-def test_what_a_demo_itself_wrote_is_no_writing_of_somebody(home: Home) -> None:
-    assert home.run("demo", "--keep").returncode == 0
-    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
-    done = home.run("uninstall", "--yes")
-    assert f"demo      {demo} (" in done.stdout and "somebody" not in done.stdout and not demo.exists()
-
-
-def test_a_demo_of_another_home_or_that_runs_is_left_alone(home: Home) -> None:
+def test_what_belongs_to_another_home_or_runs_is_left_alone(home: Home) -> None:
     assert home.run("demo", "--keep").returncode == 0
     [demo] = (home.root / "tmp").glob("workspaced-demo-*")
     with socket.socket(socket.AF_UNIX) as running:
@@ -151,18 +143,15 @@ def test_a_demo_of_another_home_or_that_runs_is_left_alone(home: Home) -> None:
         running.listen()
         done = home.run("uninstall", "--yes")
     assert f"stays     {demo}: a demo that runs now\n" in done.stdout and demo.exists()
-    home.env["HOME"] = str(home.root / "other")
-    assert home.run("uninstall", "--yes").stdout == "Nothing of workspaced is on this machine but the package.\n"
-    assert demo.exists()
-
-
-def test_a_daemon_of_another_home_keeps_its_socket(home: Home) -> None:
     home.run("start", home.notes)
-    [running] = home.daemons()
+    [daemon] = home.daemons()
     other = {**home.env, "HOME": str(home.root / "other")}
     done = process.run("uninstall", "--yes", env=other, cwd=home.root)
-    assert f"stays     {running['socket']}: a daemon that this home has no record of".encode() in done.stdout
-    assert home.run("status").returncode == done.returncode == 0
+    assert f"stays     {daemon['socket']}: a daemon that this home has no record of".encode() in done.stdout
+    assert home.run("status").returncode == done.returncode == 0 and demo.exists()
+    done = home.run("uninstall", "--yes")
+    assert f"demo      {demo} (" in done.stdout and "somebody" not in done.stdout, "what a demo itself wrote"
+    assert not demo.exists()
 
 
 def test_a_log_that_a_daemon_without_a_record_writes_stays(home: Home) -> None:
@@ -214,58 +203,31 @@ def test_a_service_is_stopped_and_goes(home: Home) -> None:
     assert "--user disable --now workspaced-work.service" in said.read_text()
 
 
-def test_an_inspector_that_runs_is_ended(home: Home) -> None:
-    home.run("start", home.notes)
-    log = home.path / ".local/share/workspaced/default"
-    killed = Inspector(log, env=home.env)
-    killed.process.kill()
-    killed.wait()
-    with Inspector(log, env=home.env) as inspector:
-        done = home.run("uninstall", "--yes")
-        assert done.returncode == 0 and inspector.wait() == 0
-    listed = [line for line in done.stdout.splitlines() if line.startswith("inspector")]
-    assert listed == [f"inspector pid {inspector.process.pid}, shows {log}"]
-    assert not (home.path / ".local/state/workspaced").exists()
-
-
-def test_a_proxy_and_a_link_of_claude_code_that_run_are_ended(home: Home) -> None:
+def test_programs_of_ours_that_run_are_ended_and_what_killed_ones_left_goes(home: Home) -> None:
+    (home.path / ".claude/ide").mkdir()
     before = everything(home)
     home.run("start", home.notes)
-    upstream = "http://127.0.0.1:9/v1"
+    log, upstream = home.path / ".local/share/workspaced/default", "http://127.0.0.1:9/v1"
     with (
+        Inspector(log, env=home.env) as inspector,
         Program("proxy", "--upstream", upstream, "--port", "0", "--json", env=home.env) as proxy,
         Program("ide", "--json", env=home.env) as link,
     ):
+        killed: list[Any] = [Inspector(log, env=home.env), Program("ide", "--json", env=home.env)]
+        for each in killed:
+            each.process.kill()
+            each.wait()
         done = home.run("uninstall", "--yes")
         assert done.returncode == 0, done.stderr
-        assert (proxy.wait(), link.wait()) == (0, 0)
-    assert f"ide       pid {link.process.pid}, tells Claude Code of {home.notes}\n" in done.stdout
-    assert f"proxy     pid {proxy.process.pid}, passes requests on to {upstream}\n" in done.stdout
+        assert (inspector.wait(), proxy.wait(), link.wait()) == (0, 0, 0)
+    kinds = ("inspector", "ide", "proxy")
+    assert sorted(line for line in done.stdout.splitlines() if line.startswith(kinds)) == [
+        f"ide       pid {link.process.pid}, tells Claude Code of {home.notes}",
+        f"inspector pid {inspector.process.pid}, shows {log}",
+        f"proxy     pid {proxy.process.pid}, passes requests on to {upstream}",
+    ]
+    assert f"state     {killed[1].started['lock']} (" in done.stdout
     assert everything(home) == before
-
-
-def test_the_lock_file_of_a_link_that_was_killed_goes(home: Home) -> None:
-    home.run("start", home.notes)
-    (home.path / ".claude/ide").mkdir()
-    link = Program("ide", "--json", env=home.env)
-    lock = Path(link.started["lock"])
-    link.process.kill()
-    link.wait()
-    done = home.run("uninstall", "--yes")
-    assert done.returncode == 0 and not lock.exists()
-    assert f"state     {lock} (" in done.stdout and "ide       pid" not in done.stdout
-
-
-def test_runs_in_the_past_go(home: Home) -> None:
-    before = everything(home)
-    with Program("serve", "--replay", RECORDED, "--json", env=home.env) as past:
-        run = Path(past.started["run"])
-        assert past.started["run"].startswith(str(home.path))
-        home.run("call", "get_current_note", "--socket", past.started["socket"])
-    assert run.exists()
-    done = home.run("uninstall", "--yes")
-    assert f"state     {home.path}/.local/state/workspaced/past (" in done.stdout
-    assert done.returncode == 0 and everything(home) == before
 
 
 def test_broken_settings_are_said_and_the_rest_goes(home: Home) -> None:
@@ -278,26 +240,21 @@ def test_broken_settings_are_said_and_the_rest_goes(home: Home) -> None:
     assert not (home.path / ".local/share/workspaced").exists() and not config.exists()
 
 
-def test_a_program_s_broken_settings_are_said_if_we_have_written_there(home: Home) -> None:
-    home.has("codex")
+def test_broken_settings_of_a_program_are_said_if_we_have_written_there_and_its_other_files_go(home: Home) -> None:
+    home.has("claude", "codex")
     assert home.run("start", home.notes, "--yes").returncode == 0
     (home.path / ".codex/config.toml").write_text("broken = [")
+    (home.path / ".claude.json").write_text("{broken")
     (home.path / ".cursor").mkdir()
     (home.path / ".cursor/mcp.json").write_text("{broken")
-    done = home.run("uninstall", "--yes")
-    stays, copy = [line for line in done.stdout.splitlines() if line.startswith("stays")]
-    assert "config.toml as it was" in copy
-    assert "Codex" in stays and "every entry whose command is `workspaced`" in stays and "\\n" not in stays
-    assert "environment" not in done.stdout and "Cursor" not in done.stdout
-
-
-def test_one_broken_file_of_a_program_keeps_nothing_in_its_others(home: Home) -> None:
-    home.has("claude")
-    assert home.run("start", home.notes, "--yes").returncode == 0
-    (home.path / ".claude.json").write_text("{broken")
     assert "workspaced" in (home.path / ".claude/settings.json").read_text()
     done = home.run("uninstall", "--yes")
-    assert "stays     Claude Code: " in done.stdout
+    stays = [line for line in done.stdout.splitlines() if line.startswith("stays")]
+    [codex] = [line for line in stays if line.startswith("stays     Codex: ")]
+    assert "every entry whose command is `workspaced`" in codex and "\\n" not in codex
+    assert any("config.toml as it was" in line for line in stays)
+    assert any(line.startswith("stays     Claude Code: ") for line in stays)
+    assert "environment" not in done.stdout and "Cursor" not in done.stdout
     assert (home.path / ".claude/settings.json").read_text() == SETTINGS[".claude/settings.json"]
 
 

@@ -7,48 +7,19 @@ import stat
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from support.program_settings import HOOK_PLACES, PLACES, all_files, entry_of
 
-from workspaced.cli import run
 from workspaced.connecting import plans, settings_files
 from workspaced.connecting.runtimes import RUNTIMES
 from workspaced.errors import SettingsInvalid
 from workspaced_events.interpreter import installed_command
 
+from .conftest import Command, folder, write
+
 PROGRAM = installed_command()[0]
-TIMEOUTS = {"claude": 2, "codex": 2, "gemini": 2000, "cursor": 2}
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def connect(home: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs `workspaced connect ARGUMENTS`: exit code, stdout, stderr."""
-
-    def command(*arguments: str | Path) -> tuple[int, str, str]:
-        code = run(["connect", *map(str, arguments)])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return command
-
-
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    return folder(tmp_path / "notes")
-
-
-def folder(path: Path) -> Path:
-    path.mkdir(parents=True)
-    return path
-
-
-def write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode())
-    return path
 
 
 def settings_of(home: Path, runtime: str) -> dict[str, Any]:
@@ -74,74 +45,72 @@ def line(runtime: str, vault: Path) -> str:
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_the_entry_is_named_after_the_folder_and_runs_the_bridge_for_it(
-    connect: Command, home: Path, vault: Path, runtime: str
+def test_folders_are_connected_once_each_and_disconnected_without_a_trace(
+    connect: Command, home: Path, vault: Path, tmp_path: Path, runtime: str
 ) -> None:
+    places = {str(home / PLACES[runtime]), str(home / HOOK_PLACES.get(runtime, PLACES[runtime]))}
+    code, out, _err = connect(runtime, "--vault", vault, "--dry-run")
+    assert code == 0 and all(f"+++ {place}" in out for place in places) and not all_files(home)
     code, out, err = connect(runtime, "--vault", vault)
-    assert (code, out) == (0, "") and str(home / PLACES[runtime]) in err and PROGRAM in err
+    assert (code, out) == (0, "") and all(place in err for place in places) and PROGRAM in err
     entry = entry_of(runtime, settings_of(home, runtime), "workspaced-notes")
     assert (entry["command"], entry["args"]) == (PROGRAM, ["mcp", "--vault", str(vault)])
+    alone = all_files(home)
+    code, out, err = connect(runtime, "--vault", vault / ".." / "notes")
+    assert (code, out) == (0, "") and "already" in err and all_files(home) == alone
+    other = folder(tmp_path / "work")
+    connect(runtime, "--vault", other)
+    for name, path in (("workspaced-notes", vault), ("workspaced-work", other)):
+        assert entry_of(runtime, settings_of(home, runtime), name)["args"][-1] == str(path)
+    if runtime in HOOK_PLACES:
+        both = [line(runtime, vault), line(runtime, other)]
+        assert all(commands == both for commands in hook_commands(home, runtime).values())
+    other.rmdir()
+    assert connect(runtime, "--vault", other, "--remove")[0] == 0, "of a folder that is gone, too"
+    assert all_files(home) == alone
+    assert connect(runtime, "--remove")[0] == 0 and all_files(home) == {}, "a file that we made goes"
+    assert connect(runtime, "--remove")[0] == 0, "nothing to remove is no error"
 
 
-def test_opencode_gets_one_list_and_no_arguments_beside(connect: Command, home: Path, vault: Path) -> None:
-    connect("opencode", "--vault", vault)
-    command = [PROGRAM, "mcp", "--vault", str(vault)]
-    entry = {"type": "local", "command": command}
-    assert settings_of(home, "opencode") == {"mcp": {"workspaced-notes": entry}}
+def grouped(command: str, timeout: int, **more: str) -> list[dict[str, Any]]:
+    return [{**more, "hooks": [{"type": "command", "command": command, "timeout": timeout}]}]
 
 
-@pytest.mark.parametrize(
-    "text", ['{"mcp": {"servers": {}}}', '{"mcp": {"timeout": 5, "servers": {"x": {"type": "y"}}}}']
-)
-def test_opencode_of_version_2_has_its_servers_one_key_deeper(
-    connect: Command, home: Path, vault: Path, text: str
-) -> None:
-    path = write(home / PLACES["opencode"], text)
-    connect("opencode", "--vault", vault)
-    assert "workspaced-notes" in settings_of(home, "opencode")["mcp"]["servers"]
-    assert "already" in connect("opencode", "--vault", vault)[2]
-    connect("opencode", "--remove")
-    assert path.read_text() == text
-
-
-def test_a_server_of_opencode_that_is_called_servers_is_one(connect: Command, home: Path, vault: Path) -> None:
-    write(home / PLACES["opencode"], '{"mcp": {"servers": {"type": "local", "command": ["x"]}}}')
-    connect("opencode", "--vault", vault)
-    assert list(settings_of(home, "opencode")["mcp"]) == ["servers", "workspaced-notes"]
-
-
-@pytest.mark.parametrize("runtime", ["claude", "codex"])
+@pytest.mark.parametrize("runtime", HOOK_PLACES)
 def test_hooks_run_at_each_prompt_and_after_a_compaction(
     connect: Command, home: Path, vault: Path, runtime: str
 ) -> None:
     _code, _out, err = connect(runtime, "--vault", vault)
-    hook = {"type": "command", "command": line(runtime, vault), "timeout": 2}
-    assert json.loads((home / HOOK_PLACES[runtime]).read_text()) == {
-        "hooks": {
-            "SessionStart": [{"matcher": "compact", "hooks": [hook]}],
-            "UserPromptSubmit": [{"hooks": [hook]}],
-        }
+    ours, whole = line(runtime, vault), json.loads((home / HOOK_PLACES[runtime]).read_text())
+    by_prompt = {"SessionStart": grouped(ours, 2, matcher="compact"), "UserPromptSubmit": grouped(ours, 2)}
+    ungrouped = [{"command": ours, "timeout": 2}]
+    expected: dict[str, Any] = {
+        "claude": by_prompt,
+        "codex": by_prompt,
+        "gemini": {"BeforeAgent": grouped(ours, 2000), "PreCompress": grouped(ours, 2000)},
+        "cursor": {"postToolUse": ungrouped, "sessionStart": ungrouped},
     }
-    assert ("/hooks" in err) == (runtime == "codex")
+    assert whole["hooks"] == expected[runtime] and (whole.get("version") == 1) == (runtime == "cursor")
+    assert ("/hooks" in err.replace("/hooks.json", "")) == (runtime == "codex"), "where its user trusts them"
 
 
-def test_gemini_counts_in_milliseconds_and_keeps_both_parts_in_one_file(
+def test_opencode_has_one_list_and_in_version_2_its_servers_one_key_deeper(
     connect: Command, home: Path, vault: Path
 ) -> None:
-    connect("gemini", "--vault", vault)
-    hook = {"type": "command", "command": line("gemini", vault), "timeout": 2000}
-    settings = settings_of(home, "gemini")
-    assert settings["hooks"] == {"BeforeAgent": [{"hooks": [hook]}], "PreCompress": [{"hooks": [hook]}]}
-    assert list(settings["mcpServers"]) == ["workspaced-notes"]
-
-
-def test_cursor_has_hooks_without_groups_in_a_versioned_file(connect: Command, home: Path, vault: Path) -> None:
-    connect("cursor", "--vault", vault)
-    hook = {"command": line("cursor", vault), "timeout": 2}
-    assert json.loads((home / ".cursor/hooks.json").read_text()) == {
-        "version": 1,
-        "hooks": {"postToolUse": [hook], "sessionStart": [hook]},
-    }
+    place = home / PLACES["opencode"]
+    connect("opencode", "--vault", vault)
+    entry = {"type": "local", "command": [PROGRAM, "mcp", "--vault", str(vault)]}
+    assert settings_of(home, "opencode") == {"mcp": {"workspaced-notes": entry}}
+    for text in ('{"mcp": {"servers": {}}}', '{"mcp": {"timeout": 5, "servers": {"x": {"type": "y"}}}}'):
+        write(place, text)
+        connect("opencode", "--vault", vault)
+        assert "workspaced-notes" in settings_of(home, "opencode")["mcp"]["servers"]
+        assert "already" in connect("opencode", "--vault", vault)[2]
+        connect("opencode", "--remove")
+        assert place.read_text() == text
+    write(place, '{"mcp": {"servers": {"type": "local", "command": ["x"]}}}')  # a server of that name
+    connect("opencode", "--vault", vault)
+    assert list(settings_of(home, "opencode")["mcp"]) == ["servers", "workspaced-notes"]
 
 
 @pytest.mark.parametrize("runtime", HOOK_PLACES)
@@ -150,25 +119,6 @@ def test_one_part_can_be_had_alone(connect: Command, home: Path, vault: Path, ru
     assert connect(runtime, "--vault", vault, "--only", part)[0] == 0
     (text,) = all_files(home).values()
     assert (b"mcp" in text and b"hooks" not in text) if part == "mcp" else b"mcp" not in text
-
-
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_connecting_again_changes_nothing(connect: Command, home: Path, vault: Path, runtime: str) -> None:
-    connect(runtime, "--vault", vault)
-    before = all_files(home)
-    code, out, err = connect(runtime, "--vault", vault / ".." / "notes")
-    assert (code, out) == (0, "") and "already" in err
-    assert all_files(home) == before
-
-
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_a_dry_run_shows_everything_and_writes_nothing(
-    connect: Command, home: Path, vault: Path, runtime: str
-) -> None:
-    code, out, _err = connect(runtime, "--vault", vault, "--dry-run")
-    assert code == 0 and f"+++ {home / PLACES[runtime]}" in out and not all_files(home)
-    if runtime in HOOK_PLACES:
-        assert f"+++ {home / HOOK_PLACES[runtime]}" in out
 
 
 def test_json_tells_what_was_written_and_where_the_former_file_is(
@@ -182,76 +132,48 @@ def test_json_tells_what_was_written_and_where_the_former_file_is(
     assert Path(hooks["backup"]).read_text() == '{"model": "opus"}\n'
 
 
-# -- several folders --
-
-
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_a_second_folder_does_not_replace_the_first(
-    connect: Command, home: Path, vault: Path, tmp_path: Path, runtime: str
-) -> None:
-    other = folder(tmp_path / "work")
-    connect(runtime, "--vault", vault)
-    connect(runtime, "--vault", other)
-    settings = settings_of(home, runtime)
-    for name, path in (("workspaced-notes", vault), ("workspaced-work", other)):
-        assert entry_of(runtime, settings, name)["args"][-1] == str(path)
-    if runtime in HOOK_PLACES:
-        both = [line(runtime, vault), line(runtime, other)]
-        assert all(commands == both for commands in hook_commands(home, runtime).values())
-
-
-def test_two_folders_of_one_name_have_entries_of_two_names(
-    connect: Command, home: Path, vault: Path, tmp_path: Path
-) -> None:
-    other = folder(tmp_path / "Work Stuff" / "notes")
-    connect("zed", "--vault", vault)
-    connect("zed", "--vault", other)
-    assert set(settings_of(home, "zed")["context_servers"]) == {"workspaced-notes", "workspaced-work-stuff-notes"}
+# -- names of entries --
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("folders", "expected"),
     [
-        ("Größe & Maß", "workspaced-groe-ma"),
-        ("ノート", None),
-        ("my_notes.v2", "workspaced-my-notes-v2"),
-        ("n" * 100, "workspaced-" + "n" * 21),
+        (["Größe & Maß"], ["workspaced-groe-ma"]),
+        (["ノート"], [None]),
+        (["my_notes.v2"], ["workspaced-my-notes-v2"]),
+        (["n" * 100], ["workspaced-" + "n" * 21]),
+        (["notes", "Work Stuff/notes"], ["workspaced-notes", "workspaced-work-stuff-notes"]),
+        ([f"{'n' * 40}{number}" for number in range(3)], [None] * 3),
     ],
+    ids=lambda value: str(value)[:40],
 )
-def test_every_program_can_take_the_name_of_an_entry(
-    connect: Command, home: Path, tmp_path: Path, name: str, expected: str | None
+def test_every_program_can_take_the_name_of_an_entry_and_names_never_run_out(
+    connect: Command, home: Path, tmp_path: Path, folders: list[str], expected: list[str | None]
 ) -> None:
-    connect("codex", "--vault", folder(tmp_path / name))
-    (found,) = settings_of(home, "codex")["mcp_servers"]
-    assert found.isascii() and found.startswith("workspaced-") and len(found) <= 32
-    assert expected in (None, found)
+    for name in folders:
+        connect("codex", "--vault", folder(tmp_path / "of" / name), "--only", "mcp")
+    found = list(settings_of(home, "codex")["mcp_servers"])
+    assert len(found) == len(expected)
+    for name, wanted in zip(found, expected, strict=True):
+        assert name.isascii() and name.startswith("workspaced-") and len(name) <= 32 and wanted in (None, name)
 
 
-def test_names_never_run_out(connect: Command, home: Path, tmp_path: Path) -> None:
-    long = [folder(tmp_path / ("n" * 40 + str(number))) for number in range(3)]
-    for each in long:
-        connect("cursor", "--only", "mcp", "--vault", each)
-    assert len(settings_of(home, "cursor")["mcpServers"]) == 3
-
-
-def test_an_entry_of_the_former_name_for_the_folder_is_kept(connect: Command, home: Path, vault: Path) -> None:
-    run(["mcp", "--install", "codex", "--vault", str(vault), "--tools", "core"])
-    before = (home / PLACES["codex"]).read_bytes()
-    assert connect("codex", "--vault", vault, "--only", "mcp")[0] == 0
-    assert (home / PLACES["codex"]).read_bytes() == before
-
-
-def test_mcp_install_does_not_replace_the_entry_of_another_folder(
+def test_a_name_can_be_given_but_not_taken_from_another_nor_a_second_for_a_folder(
     connect: Command, home: Path, vault: Path, tmp_path: Path
 ) -> None:
+    write(home / PLACES["cursor"], '{"mcpServers": {"theirs": {"command": "x"}}}')
     other = folder(tmp_path / "work")
-    for each in (vault, other, vault):
-        run(["mcp", "--install", "claude", "--vault", str(each)])
-    servers = settings_of(home, "claude")["mcpServers"]
-    assert {name: entry["args"][-1] for name, entry in servers.items()} == {
-        "workspaced": str(vault),
-        "workspaced-work": str(other),
-    }
+    mine = ("cursor", "--vault", vault, "--only", "mcp", "--name")
+    assert connect(*mine, "mine")[0] == 0
+    before = all_files(home)
+    for name in ("mine", "theirs"):
+        code, _out, err = connect("cursor", "--vault", other, "--name", name)
+        assert code == 2 and name in err
+    for name in ("", "a b", "x" * 33, "é"):
+        assert connect("cursor", "--vault", other, "--name", name)[0] == 2
+    assert connect(*mine, "second")[0] == 2
+    assert connect(*mine, "mine")[0] == 0
+    assert all_files(home) == before
 
 
 @pytest.mark.parametrize("runtime", HOOK_PLACES)
@@ -267,19 +189,25 @@ def test_what_an_installation_elsewhere_wrote_is_brought_up_to_date_in_its_place
     assert all(commands == [line(runtime, vault)] for commands in hook_commands(home, runtime).values())
 
 
-def test_a_name_can_be_given_but_not_taken_from_another(
-    connect: Command, home: Path, vault: Path, tmp_path: Path
-) -> None:
-    write(home / PLACES["cursor"], '{"mcpServers": {"theirs": {"command": "x"}}}')
-    other = folder(tmp_path / "work")
-    assert connect("cursor", "--vault", vault, "--only", "mcp", "--name", "mine")[0] == 0
-    before = all_files(home)
-    for name in ("mine", "theirs"):
-        code, _out, err = connect("cursor", "--vault", other, "--name", name)
-        assert code == 2 and name in err
-    for name in ("", "a b", "x" * 33, "é"):
-        assert connect("cursor", "--vault", other, "--name", name)[0] == 2
-    assert all_files(home) == before
+def no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def test_what_the_user_wrote_beside_our_command_keeps_its_bytes(connect: Command, home: Path, vault: Path) -> None:
+    argv = json.dumps(["mcp", "--vault", str(vault)])
+    theirs = '"patience": 1E400, "env": {"A": "\\u00e9\\ud800"}, "x": [1.50, 2E3]'
+    entry = f'{{"command": "/old/workspaced", "args": {argv}, {theirs}}}'
+    path = write(home / PLACES["claude"], f'{{"ä": 1, "mcpServers": {{"workspaced-notes": {entry}}}}}')
+    assert connect("claude", "--vault", vault)[0] == 0
+    assert theirs in path.read_text() and PROGRAM in path.read_text()
+    json.loads(path.read_text(), parse_constant=no_constant)
+    hooks = home / HOOK_PLACES["claude"]
+    hooks.write_text(hooks.read_text().replace(str(vault), f"{vault} --timeout 1"))
+    assert connect("claude", "--vault", vault)[0] == 0
+    (ours,) = hook_commands(home, "claude")["UserPromptSubmit"]
+    assert shlex.split(ours)[-2:] == ["--timeout", "1"], "a hook with a timeout of the user is ours"
+    assert connect("claude", "--vault", vault, "--remove")[0] == 0
+    assert "workspaced" not in path.read_text() and not hooks.exists()
 
 
 # -- taking it back --
@@ -289,9 +217,11 @@ ODD = {
     "one line": '{"model":"opus","allow":["a","b"]}',
     "tabs, CRLF": '{\r\n\t"allow": [\r\n\t\t"a"\r\n\t]\r\n}\r\n',
     "empty places": '{\n  "hooks": {},\n  "mcpServers": { }\n}',
+    "empty lists": '{"version": 1, "hooks": {"UserPromptSubmit": [], "SessionStart": [{"hooks": []}]}}',
     "empty object": "{ }\n",
     "empty": "",
     "hooks of others": '{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "mine"}]}]}}\n',
+    "unknown forms": '{"hooks": {"UserPromptSubmit": [null, 7, {"hooks": "x"}, {"hooks": [7]}], "O": 3}}',
 }
 TOML = {
     "plain": 'model = "o"  # chosen\n\n[mcp_servers.other]\ncommand = "x"\n',
@@ -301,69 +231,27 @@ TOML = {
 }
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("text", [*ODD.values(), *TOML.values()], ids=[*ODD, *TOML])
 def test_removing_leaves_a_file_byte_for_byte_as_it_was(
-    connect: Command, home: Path, vault: Path, runtime: str, text: str
-) -> None:
-    if runtime != "codex":
-        write(home / PLACES[runtime], text.replace("mcpServers", RUNTIMES[runtime].servers.key))
-    if runtime in HOOK_PLACES:
-        write(home / HOOK_PLACES[runtime], text)
-    before = all_files(home)
-    connect(runtime, "--vault", vault)
-    assert all_files(home) != before
-    assert connect(runtime, "--vault", vault, "--remove")[0] == 0
-    assert all_files(home) == before
-
-
-@pytest.mark.parametrize("text", TOML.values(), ids=TOML)
-def test_removing_leaves_a_toml_file_byte_for_byte_as_it_was(
     connect: Command, home: Path, vault: Path, text: str
 ) -> None:
-    write(home / PLACES["codex"], text)
-    connect("codex", "--vault", vault)
-    assert connect("codex", "--vault", vault, "--remove")[0] == 0
-    assert all_files(home) == {PLACES["codex"]: text.encode()}
+    if text in ODD.values():
+        for runtime in RUNTIMES.keys() - {"codex"}:
+            write(home / PLACES[runtime], text.replace("mcpServers", RUNTIMES[runtime].servers.key))
+        for place in HOOK_PLACES.values():
+            write(home / place, text)
+    else:
+        write(home / PLACES["codex"], text)
+    before = all_files(home)
+    for runtime in RUNTIMES if text in ODD.values() else ("codex",):
+        assert connect(runtime, "--vault", vault)[0] == 0
+        assert all_files(home) != before
+        assert connect(runtime, "--vault", vault, "--remove")[0] == 0
+        assert all_files(home) == before, runtime
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_a_file_that_we_made_goes(connect: Command, home: Path, vault: Path, tmp_path: Path, runtime: str) -> None:
-    connect(runtime, "--vault", vault)
-    connect(runtime, "--vault", folder(tmp_path / "work"))
-    assert connect(runtime, "--remove")[0] == 0
-    assert all_files(home) == {}
-
-
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_removing_one_folder_leaves_the_other(
-    connect: Command, home: Path, vault: Path, tmp_path: Path, runtime: str
-) -> None:
-    other = folder(tmp_path / "work")
-    connect(runtime, "--vault", other)
-    expected = all_files(home)
-    connect(runtime, "--vault", vault)
-    vault.rmdir()
-    assert connect(runtime, "--vault", vault, "--remove")[0] == 0, "of a folder that is gone, too"
-    assert all_files(home) == expected
-
-
-def test_what_changed_meanwhile_stays_when_we_go(connect: Command, home: Path, vault: Path) -> None:
-    path = write(home / ".claude/settings.json", '{"model": "opus"}\n')
-    connect("claude", "--vault", vault, "--only", "hook")
-    settings = json.loads(path.read_text())
-    settings["hooks"]["UserPromptSubmit"][0]["hooks"].append({"type": "command", "command": "mine"})
-    settings["hooks"]["Stop"] = []
-    path.write_text(json.dumps(settings))
-    connect("claude", "--remove")
-    assert json.loads(path.read_text()) == {
-        "model": "opus",
-        "hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "mine"}]}], "Stop": []},
-    }
-
-
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_what_changed_meanwhile_takes_no_trace_of_us_along(
+def test_what_changed_meanwhile_stays_and_takes_no_trace_of_us_along(
     connect: Command, home: Path, vault: Path, runtime: str
 ) -> None:
     paths = {home / PLACES[runtime], home / HOOK_PLACES.get(runtime, PLACES[runtime])}
@@ -379,17 +267,24 @@ def test_what_changed_meanwhile_takes_no_trace_of_us_along(
         assert path.read_text() == ('a = "changed"\n' if path.suffix == ".toml" else changed)
 
 
-def test_comments_and_tables_behind_ours_stay_in_toml(connect: Command, home: Path, vault: Path) -> None:
+def test_hooks_that_others_added_and_comments_that_were_written_meanwhile_stay(
+    connect: Command, home: Path, vault: Path
+) -> None:
+    path = write(home / ".claude/settings.json", '{"model": "opus"}\n')
+    connect("claude", "--vault", vault, "--only", "hook")
+    settings, mine = json.loads(path.read_text()), {"type": "command", "command": "mine"}
+    settings["hooks"]["UserPromptSubmit"][0]["hooks"].append(mine)
+    path.write_text(json.dumps(settings))
+    connect("claude", "--remove")
+    assert json.loads(path.read_text()) == {"model": "opus", "hooks": {"UserPromptSubmit": [{"hooks": [mine]}]}}
+
     path = write(home / PLACES["codex"], 'model = "o"\n')
     connect("codex", "--vault", vault, "--only", "mcp")
-    path.write_text(
-        path.read_text() + '[mcp_servers.workspaced-notes.env]\nA = "b"\n\n# theirs\n[tui]\nnotifications = true\n'
-    )
+    more = '[mcp_servers.workspaced-notes.env]\nA = "b"\n\n# theirs\n[tui]\nnotifications = true\n'
+    path.write_text(path.read_text() + more)
     connect("codex", "--remove")
     assert path.read_text() == 'model = "o"\n\n# theirs\n[tui]\nnotifications = true\n'
 
-
-def test_comments_that_were_written_meanwhile_stay(connect: Command, home: Path, vault: Path) -> None:
     path = write(home / PLACES["zed"], '{\n  "theme": "One", // light\n}\n')
     connect("zed", "--vault", vault)
     for old, new in (("// light", "// dark"), ("},\n}", "},\n  // later: a font\n}")):
@@ -412,12 +307,7 @@ def test_a_name_takes_out_that_entry_alone(connect: Command, home: Path, vault: 
     assert (home / ".cursor/hooks.json").read_bytes() == hooks
 
 
-def test_nothing_to_remove_is_no_error_and_no_file(connect: Command, home: Path) -> None:
-    assert [connect(runtime, "--remove")[0] for runtime in RUNTIMES] == [0] * len(RUNTIMES)
-    assert all_files(home) == {}
-
-
-# -- refusals --
+# -- refusals: no file is changed --
 
 
 @pytest.mark.parametrize(
@@ -427,25 +317,28 @@ def test_nothing_to_remove_is_no_error_and_no_file(connect: Command, home: Path)
         ["emacs", "--vault", "."],
         ["claude", "--vault", ".", "--only", "mcp,bread"],
         ["zed", "--vault", ".", "--only", "hook"],
+        ["claude", "--vault", "none"],
+        ["claude", "--vault", "file"],
+        ["claude", "--vault", os.fsdecode(b"v\xff")],
     ],
-    ids=" ".join,
+    ids=ascii,
 )
-def test_what_cannot_be_meant_is_usage(connect: Command, arguments: list[str]) -> None:
-    assert connect(*arguments)[0] == 2
-
-
-def test_a_folder_that_is_not_there_is_refused(connect: Command, home: Path, vault: Path) -> None:
-    file = write(vault / "a.md", "a")
-    for path in (vault / "gone", file):
-        code, out, err = connect("claude", "--vault", path)
-        assert (code, out) == (2, "") and str(path) in err
-    assert all_files(home) == {}
+def test_what_cannot_be_meant_is_usage(
+    connect: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    os.mkdir(b"v\xff")
+    code, out, err = connect(*arguments)
+    assert (code, out) == (2, "") and err and all_files(home) == {}
 
 
 HOSTILE = {
     "comment": '{"a": 1} // why',
     "final comma": '{"a": 1,}',
     "byte order mark": "\ufeff{}",
+    "no UTF-8": '{"a": "\udcff"}',
+    "no JSON": '{"a": NaN}',
     "list": "[]",
     "key twice": '{"hooks": {}, "hooks": {}}',
     "deep": '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
@@ -455,54 +348,78 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("runtime", HOOK_PLACES)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_where_one_file_cannot_be_changed_no_file_is(
-    connect: Command, home: Path, vault: Path, runtime: str, text: str
+def test_where_one_file_cannot_be_changed_without_loss_no_file_is(
+    connect: Command, home: Path, vault: Path, text: str
 ) -> None:
-    if RUNTIMES[runtime].comments and text in (HOSTILE["comment"], HOSTILE["final comma"]):
-        return
-    write(home / HOOK_PLACES[runtime], text)
-    before = all_files(home)
-    code, out, err = connect(runtime, "--vault", vault)
-    assert (code, out) == (2, "") and str(home / HOOK_PLACES[runtime]) in err
-    assert all_files(home) == before
-    if len(text) < 1 << 20:
-        assert line(runtime, vault) in err, "what to put in by hand"
+    for runtime, place in HOOK_PLACES.items():
+        if RUNTIMES[runtime].comments and text in (HOSTILE["comment"], HOSTILE["final comma"]):
+            continue
+        write(home / place, text)
+        before = all_files(home)
+        code, out, err = connect(runtime, "--vault", vault)
+        assert (code, out) == (2, "") and str(home / place) in err
+        assert all_files(home) == before
+        if len(text) < 1 << 20 and text.isprintable():
+            assert line(runtime, vault) in err, "what to put in by hand"
 
 
-@pytest.mark.parametrize("group", ["null", "7", '{"hooks": "x"}', '{"hooks": [null, 7, {"command": ["x"]}]}'])
-def test_hooks_in_forms_that_we_do_not_know_stay(connect: Command, home: Path, vault: Path, group: str) -> None:
-    text = f'{{"hooks": {{"UserPromptSubmit": [{group}], "Other": 3}}}}'
-    path = write(home / ".claude/settings.json", text)
-    assert connect("claude", "--vault", vault)[0] == 0
-    assert json.loads(path.read_text())["hooks"]["UserPromptSubmit"][0] == json.loads(group)
-    connect("claude", "--remove")
-    assert path.read_text() == text
+@pytest.mark.parametrize(
+    ("runtime", "text"),
+    [
+        ("cursor", '{"mcpServers": []}'),
+        ("cursor", '{"mcpServers": {"workspaced": "x"}}'),
+        ("codex", "a = "),
+        ("codex", 'mcp_servers = {other = {command = "x"}}\n'),
+        ("codex", "mcp_servers = 3\n"),
+        ("codex", '[mcp_servers.workspaced]\ncommand = "/old"\n'),
+        ("codex", '[[mcp_servers]]\ncommand = "x"\n'),
+    ],
+    ids=repr,
+)
+def test_nor_where_an_entry_cannot_be_put(mcp: Command, home: Path, runtime: str, text: str) -> None:
+    path = write(home / PLACES[runtime], text)
+    code, out, err = mcp("--install", runtime)
+    assert (code, out) == (2, "") and str(path) in err and PROGRAM in err, "what to put in by hand"
+    assert all_files(home) == {PLACES[runtime]: text.encode()}
 
 
-@pytest.mark.thorough
-def test_a_file_of_ten_megabytes_is_changed_in_place(connect: Command, home: Path, vault: Path) -> None:
-    text = json.dumps({f"key {number}": "x" * 90 for number in range(100_000)}, indent=2)
-    path = write(home / ".claude.json", text)
-    _code, _out, err = connect("claude", "--vault", vault, "--only", "mcp")
-    assert path.read_text().startswith(text[:-2]) and err.count("\n") < 30
-    connect("claude", "--remove")
-    assert path.read_text() == text
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
 
 
-def test_a_pipe_in_the_place_of_a_file_does_not_make_us_wait(connect: Command, home: Path, vault: Path) -> None:
+def a_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def a_loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def read_only(path: Path) -> None:
+    write(path, "{}").chmod(0o444)
+
+
+def unreadable(path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    write(path, "{}").chmod(0)
+
+
+def below_a_closed_folder(path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    path.parent.chmod(0o500)
+
+
+@pytest.mark.parametrize("make", [a_pipe, a_folder, a_loop, read_only, unreadable, below_a_closed_folder])
+def test_what_is_no_file_that_we_may_change_is_named(
+    connect: Command, home: Path, vault: Path, make: Callable[[Path], None]
+) -> None:
     (home / ".cursor").mkdir()
-    os.mkfifo(home / ".cursor/hooks.json")
+    make(home / ".cursor/hooks.json")
     code, _out, err = connect("cursor", "--vault", vault)
-    assert code == 2 and "no regular file" in err and all_files(home) == {}
-
-
-def test_a_read_only_file_is_left_as_it_is(connect: Command, home: Path, vault: Path) -> None:
-    write(home / ".codex/hooks.json", "{}").chmod(0o444)
-    code, _out, err = connect("codex", "--vault", vault)
-    assert code == 2 and "read-only" in err
-    assert all_files(home) == {".codex/hooks.json": b"{}"}
+    assert code == 2 and "hooks.json" in err and not (home / ".cursor/mcp.json").exists()
 
 
 def test_symlinks_are_followed_and_modes_stay(connect: Command, home: Path, vault: Path) -> None:
@@ -513,15 +430,9 @@ def test_symlinks_are_followed_and_modes_stay(connect: Command, home: Path, vaul
     connect("codex", "--vault", vault)
     assert (home / ".codex/hooks.json").is_symlink() and "UserPromptSubmit" in true.read_text()
     assert stat.S_IMODE(true.stat().st_mode) == 0o640
+    assert stat.S_IMODE((home / PLACES["codex"]).stat().st_mode) == 0o600
     connect("codex", "--remove")
     assert all_files(home) == {"dotfiles/hooks.json": b"{}", ".codex/hooks.json": b"{}"}
-
-
-def test_a_loop_of_symlinks_is_named(connect: Command, home: Path, vault: Path) -> None:
-    (home / ".cursor").mkdir()
-    (home / ".cursor/mcp.json").symlink_to("mcp.json")
-    code, _out, err = connect("cursor", "--vault", vault)
-    assert code == 2 and "mcp.json" in err
 
 
 def test_a_file_that_another_program_changes_meanwhile_stops_the_whole(home: Path, vault: Path) -> None:
@@ -534,65 +445,128 @@ def test_a_file_that_another_program_changes_meanwhile_stops_the_whole(home: Pat
     assert all_files(home) == {".cursor/mcp.json": b"{}", ".cursor/hooks.json": b'{"a": 1}'}
 
 
+def no_space(*_: Any) -> None:
+    raise OSError(28, "No space left on device")
+
+
 @pytest.mark.parametrize("is_there", [True, False])
-def test_where_the_second_file_cannot_be_replaced_the_first_is_as_before(
-    home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+@pytest.mark.parametrize("fails", ["the second file's replacement", "the disk"])
+def test_what_cannot_be_written_leaves_all_files_as_before(
+    connect: Command, home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool, fails: str
 ) -> None:
     if is_there:
         write(home / ".cursor/mcp.json", '{"a": 1}')
-    before = all_files(home)
-    replace = Path.replace
+    before, replace = all_files(home), Path.replace
 
     def fails_for_hooks(draft: Path, target: Path) -> Path:
         if target.name == "hooks.json":
-            raise OSError(28, "No space left on device", str(target))
+            no_space()
         return replace(draft, target)
 
-    monkeypatch.setattr(Path, "replace", fails_for_hooks)
-    with pytest.raises(SettingsInvalid, match="No space left"):
-        settings_files.write(plans.plan_connection("cursor", str(vault)))
+    if fails == "the disk":
+        monkeypatch.setattr(os, "fsync", no_space)
+    else:
+        monkeypatch.setattr(Path, "replace", fails_for_hooks)
+    code, _out, err = connect("cursor", "--vault", vault)
+    assert code == 2 and "No space left" in err and all_files(home) == before
+
+
+class Died(BaseException):
+    """Stands for the end of the process."""
+
+
+def test_a_crash_leaves_no_backup_that_is_not_the_file_and_the_next_run_clears_away_what_it_left(
+    connect: Command, home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(home / PLACES["claude"], '{"theme": "dark"}')
+    before, arguments = all_files(home), ("claude", "--vault", vault, "--only", "mcp")
+
+    def dies_unsynced(descriptor: int) -> None:
+        os.ftruncate(descriptor, 5)  # what was not synced is lost
+        raise Died
+
+    def dies(*_: Any) -> None:
+        raise Died
+
+    for owner, name, end in ((os, "fsync", dies_unsynced), (Path, "replace", dies)):
+        with monkeypatch.context() as patched, pytest.raises(Died):
+            patched.setattr(owner, name, end)
+            connect(*arguments)
+        backups = [each.read_text() for each in path.parent.glob(f"{path.name}.before-workspaced*")]
+        assert path.read_text() == '{"theme": "dark"}' and set(backups) <= {path.read_text()}
+    assert connect(*arguments)[0] == 0
+    assert connect("claude", "--vault", vault, "--remove")[0] == 0
     assert all_files(home) == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_we_may_not_read_is_named(connect: Command, home: Path, vault: Path) -> None:
-    write(home / ".codex/hooks.json", "{}").chmod(0)
-    code, _out, err = connect("codex", "--vault", vault)
-    assert code == 2 and "hooks.json" in err and not (home / ".codex/config.toml").exists()
+@pytest.mark.thorough
+def test_a_file_of_ten_megabytes_is_changed_in_place(connect: Command, home: Path, vault: Path) -> None:
+    text = json.dumps({f"key {number}": "x" * 90 for number in range(100_000)}, indent=2)
+    path = write(home / ".claude.json", text)
+    _code, _out, err = connect("claude", "--vault", vault, "--only", "mcp")
+    assert path.read_text().startswith(text[:-2]) and err.count("\n") < 30
+    connect("claude", "--remove")
+    assert path.read_text() == text
 
 
-def test_a_path_that_is_not_utf8_is_refused(connect: Command, home: Path, tmp_path: Path) -> None:
-    odd = os.fsencode(tmp_path) + b"/v\xff"
-    os.mkdir(odd)
-    assert connect("codex", "--vault", os.fsdecode(odd))[:2] == (2, "")
-    assert all_files(home) == {}
+# -- names of folders --
 
 
-@pytest.mark.parametrize("name", ["a b", "it's", '"q"', "$(x)", "ü"])
-def test_a_shell_gives_the_hook_the_folder_whatever_its_name(
+@pytest.mark.parametrize("name", ["a b", "it's", '\x7f\t"q\\é🎉', "$(x)"])
+def test_settings_hold_any_name_of_a_folder_and_a_shell_gives_it_to_the_hook(
     connect: Command, home: Path, tmp_path: Path, name: str
 ) -> None:
     odd = folder(tmp_path / name)
     connect("cursor", "--vault", odd)
     (command,) = hook_commands(home, "cursor")["sessionStart"]
     assert shlex.split(command) == [PROGRAM, "hook", "cursor", "--vault", str(odd)]
-    connect("cursor", "--remove", "--vault", odd)
+    connect("codex", "--vault", odd)
+    (entry,) = settings_of(home, "codex")["mcp_servers"].values()
+    assert entry["args"][-1] == str(odd)
+    for runtime in ("cursor", "codex"):
+        connect(runtime, "--remove", "--vault", odd)
     assert all_files(home) == {}
+
+
+@pytest.mark.parametrize(
+    ("runtime", "name"),
+    [
+        ("gemini", "of $HOME"),
+        ("gemini", "${HOME}"),
+        ("claude", "${HOME}"),
+        ("cursor", "${userHome}"),
+        ("vscode", "${env:HOME}"),
+        ("windsurf", "${env:HOME}"),
+        ("opencode", "{env:HOME}"),
+        ("opencode", "{file:x}"),
+    ],
+)
+def test_a_folder_that_a_program_would_take_for_a_variable_needs_another_name(
+    connect: Command, mcp: Command, home: Path, tmp_path: Path, runtime: str, name: str
+) -> None:
+    vault = folder(tmp_path / name)
+    assert connect(runtime, "--vault", vault)[0] == 2
+    assert mcp("--install", runtime, "--vault", vault)[0] == 2
+    assert mcp("--print-config", runtime, "--vault", vault)[0] == 2
+    assert all_files(home) == {}
+    (tmp_path / "plain").symlink_to(vault)
+    assert connect(runtime, "--vault", tmp_path / "plain")[0] == 0
+    assert all(name.encode() not in text for text in all_files(home).values())
+
+
+@pytest.mark.parametrize(("runtime", "name"), [("codex", "${HOME}"), ("claude", "$HOME"), ("zed", "$HOME")])
+def test_what_a_program_takes_as_it_stands_is_connected(
+    connect: Command, tmp_path: Path, runtime: str, name: str
+) -> None:
+    assert connect(runtime, "--vault", folder(tmp_path / name), "--only", "mcp")[0] == 0
 
 
 def test_the_programs_own_variables_move_the_files(
     connect: Command, home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CODEX_HOME", str(home / "c"))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "d"))
-    monkeypatch.setenv("GEMINI_CLI_HOME", str(home / "g"))
+    for name, place in (("CODEX_HOME", "c"), ("CLAUDE_CONFIG_DIR", "d"), ("GEMINI_CLI_HOME", "g")):
+        monkeypatch.setenv(name, str(home / place))
     for runtime in ("codex", "claude", "gemini"):
         connect(runtime, "--vault", vault)
     expected = {"c/config.toml", "c/hooks.json", "d/.claude.json", "d/settings.json", "g/.gemini/settings.json"}
     assert set(all_files(home)) == expected
-
-
-def test_control_characters_of_a_file_do_not_reach_the_terminal(connect: Command, home: Path, vault: Path) -> None:
-    write(home / ".cursor/mcp.json", '{\n  "a": "\x7f\u009b31m"\n}\n')
-    _code, _out, err = connect("cursor", "--vault", vault)
-    assert "\x7f" not in err and "\u009b" not in err

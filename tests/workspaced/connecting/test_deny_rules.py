@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,15 @@ from workspaced.cli import run
 from workspaced.connecting import deny_rules
 from workspaced_tools.vault.files.glob_rules import RuleList, compile_rules
 
-Command = Callable[..., tuple[int, str, str]]
+from .conftest import Command
+
 PATHS = [
     *("a.md", "secret.md", "key.pem", "deep/secret.md", "deep/key.pem", "deep/er/secret.md", "work/a.md"),
     *("deep/work/a.md", "drafts/x.md", "deep/drafts/x.md", "a (1).md", "ä.md", "private/deep/a.md"),
 ]
-GLOBS = [
+
+
+GLOBS = (
     *("secret.md", "/secret.md", "deep/secret.md", "*.pem", "work/", "/work/", "deep/work/", "drafts", "/drafts"),
     *(
         "**/drafts/",
@@ -31,7 +33,7 @@ GLOBS = [
         "ä.md",
         "?.md",
     ),
-]
+)
 
 
 @pytest.fixture
@@ -43,12 +45,7 @@ def settings(home: Path) -> Path:
 
 @pytest.fixture
 def connect(settings: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    def command(*arguments: str | Path) -> tuple[int, str, str]:
-        code = run(["connect", "claude", *map(str, arguments)])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return command
+    return Command(capsys, "connect", "claude")
 
 
 @pytest.fixture
@@ -64,31 +61,31 @@ def rules(settings: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("glob", GLOBS)
-def test_a_rule_denies_the_files_that_the_vaults_rule_withholds(vault: Path, glob: str) -> None:
+def test_a_rule_denies_the_files_that_the_vaults_rule_withholds(vault: Path) -> None:
     """As gitignore's matching, which Claude Code documents, reads them from the file system's root."""
-    (vault / ".workspacedignore").write_text(f"{glob}\n")
-    made = deny_rules.wanted(str(vault), [])
-    assert all(rule.startswith("Read(//") and rule.endswith(")") for rule in made)
-    spec = GitIgnoreSpec.from_lines(rule.removeprefix("Read(/").removesuffix(")") for rule in made)
-    own = RuleList((), compile_rules([glob], is_file=True), (), "")
-    withheld = {path for path in PATHS if own.why(path) is not None}
-    assert {path for path in PATHS if spec.match_file(str(vault / path).lstrip("/"))} == withheld != set()
+    for glob in GLOBS:
+        (vault / ".workspacedignore").write_text(f"{glob}\n")
+        made = deny_rules.wanted(str(vault), [])
+        assert all(rule.startswith("Read(//") and rule.endswith(")") for rule in made)
+        spec = GitIgnoreSpec.from_lines(rule.removeprefix("Read(/").removesuffix(")") for rule in made)
+        own = RuleList((), compile_rules([glob], is_file=True), (), "")
+        withheld = {path for path in PATHS if own.why(path) is not None}
+        assert {path for path in PATHS if spec.match_file(str(vault / path).lstrip("/"))} == withheld != set(), (
+            glob
+        )
 
 
-def test_what_is_withheld_from_all_is_denied_and_the_dry_run_shows_it(
-    connect: Command, settings: Path, vault: Path
+def test_what_is_withheld_from_all_is_denied_if_the_user_wants_it(
+    connect: Command, settings: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _code, out, _err = connect("--vault", vault, "--dry-run")
     assert "Read(/" in out and not settings.exists()
-    assert connect("--vault", vault)[0] == 0
-    [rule] = rules(settings)
-    assert rule == f"Read(/{vault.parent}/my \\[old\\] notes\\*/**/secret/**)"
-
-
-def test_the_setting_deny_counts(
-    connect: Command, settings: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    connect("--vault", vault, "--only", "mcp,hook")
+    assert "permissions" not in json.loads(settings.read_text())
+    assert connect("--vault", vault, "--only", "deny")[0] == 0
+    assert rules(settings) == [f"Read(/{vault.parent}/my \\[old\\] notes\\*/**/secret/**)"]
+    connect("--vault", vault, "--only", "deny", "--remove")
+    assert "permissions" not in json.loads(settings.read_text())
     monkeypatch.setenv("WORKSPACED_DENY", "diary.md")
     connect("--vault", vault)
     assert [each.rpartition("/")[2] for each in rules(settings)] == ["diary.md)", "**)"]
@@ -121,34 +118,28 @@ def test_each_vault_has_its_own(connect: Command, settings: Path, vault: Path, t
     assert not settings.exists()
 
 
-def test_they_can_be_left_out(connect: Command, settings: Path, vault: Path) -> None:
-    connect("--vault", vault, "--only", "mcp,hook")
-    assert "permissions" not in json.loads(settings.read_text())
-    connect("--vault", vault, "--only", "deny")
-    assert len(rules(settings)) == 1
-    connect("--vault", vault, "--only", "deny", "--remove")
-    assert "permissions" not in json.loads(settings.read_text())
-
-
-@pytest.mark.parametrize("text", ['{"permissions": []}', '{"permissions": {"deny": "x"}}'])
-def test_settings_of_another_form_are_left_alone(connect: Command, settings: Path, vault: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("ignored", "text", "says"),
+    [
+        ("a/\n", '{"permissions": []}', "nothing was changed"),
+        ("a/\n", '{"permissions": {"deny": "x"}}', "nothing was changed"),
+        ("ok/\n#: sometimes\n", "{}", ".workspacedignore, line 2: "),
+    ],
+)
+def test_settings_of_another_form_and_rules_that_are_none_are_named(
+    connect: Command, settings: Path, vault: Path, ignored: str, text: str, says: str
+) -> None:
+    (vault / ".workspacedignore").write_text(ignored)
     settings.write_text(text)
     code, _out, err = connect("--vault", vault)
-    assert code == 2 and "nothing was changed" in err and settings.read_text() == text
-
-
-def test_a_line_that_is_no_rule_is_named(connect: Command, settings: Path, vault: Path) -> None:
-    (vault / ".workspacedignore").write_text("ok/\n#: sometimes\n")
-    code, _out, err = connect("--vault", vault)
-    assert code == 2 and ".workspacedignore, line 2: " in err and not settings.exists()
+    assert code == 2 and says in err and settings.read_text() == text
 
 
 def test_what_a_program_cannot_do_and_that_it_is_not_here_is_said(
     connect: Command, vault: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    assert run(["connect", "codex", "--vault", str(vault), "--json"]) == 0
-    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    answer = json.loads(Command(capsys, "connect")("codex", "--vault", vault, "--json")[1])
     missing, reads = answer["remarks"]
     assert missing.startswith("Codex was not found here (no command codex, ") and "withheld notes" in reads
     _code, _out, err = connect("--vault", vault)

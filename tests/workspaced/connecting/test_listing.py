@@ -1,7 +1,7 @@
 """`workspaced connect` alone, and `workspaced doctor`: what is connected, and whether it works."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,48 +17,34 @@ from workspaced.connecting.runtimes import RUNTIMES
 from workspaced.limits import CLIENTS_LISTED_MAX, LAST_SEEN_EVENTS_MAX
 from workspaced_events.schema.catalogue import CATALOGUE
 
+from .conftest import Command
+
 Listed = dict[str, dict[str, Any]]
 
 
 @pytest.fixture
-def listed(home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[], Listed]:
+def listed(connect: Command) -> Callable[[], Listed]:
     """The listing's programs by name, and under `""` the whole."""
 
     def command() -> Listed:
-        assert run(["connect", "--json"]) == 0
-        whole = json.loads(capsys.readouterr().out)
+        code, out, _err = connect("--json")
+        assert code == 0
+        whole = json.loads(out)
         return {"": whole, **{each["runtime"]: each for each in whole["programs"]}}
 
     return command
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    path = tmp_path / "notes"
-    path.mkdir()
-    return path
-
-
-def connect(*arguments: str | Path) -> None:
-    assert run(["connect", *map(str, arguments)]) == 0
-
-
 # -- what the settings say --
-
-
-def test_every_program_is_listed_and_none_is_there(
-    listed: Callable[[], Listed], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", "/nonexistent")
-    found = listed()
-    assert [each["runtime"] for each in found[""]["programs"]] == list(RUNTIMES)
-    assert not any(each["installed"] or each["mcp"] or each["hook"] for each in found[""]["programs"])
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_connected_folder_is_listed_with_each_of_its_parts(
-    listed: Callable[[], Listed], vault: Path, runtime: str
+    listed: Callable[[], Listed], connect: Command, vault: Path, runtime: str
 ) -> None:
+    programs = listed()[""]["programs"]
+    assert [each["runtime"] for each in programs] == list(RUNTIMES)
+    assert not any(each["mcp"] or each["hook"] for each in programs)
     connect(runtime, "--vault", vault)
     found = listed()[runtime]
     assert [(each["name"], each["vaults"], each["faults"]) for each in found["mcp"]] == [
@@ -69,7 +55,12 @@ def test_a_connected_folder_is_listed_with_each_of_its_parts(
 
 
 def test_a_program_is_installed_if_it_is_on_path_or_its_folder_holds_more_than_ours(
-    listed: Callable[[], Listed], home: Path, vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    listed: Callable[[], Listed],
+    connect: Command,
+    home: Path,
+    vault: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program = tmp_path / "bin" / "zed"
     program.parent.mkdir()
@@ -84,7 +75,11 @@ def test_a_program_is_installed_if_it_is_on_path_or_its_folder_holds_more_than_o
 
 
 def test_what_is_no_longer_there_is_named_by_the_listing_and_by_the_doctor(
-    listed: Callable[[], Listed], home: Path, vault: Path, capsys: pytest.CaptureFixture[str]
+    listed: Callable[[], Listed],
+    connect: Command,
+    home: Path,
+    vault: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     connect("claude", "--vault", vault)
     path = home / PLACES["claude"]
@@ -110,7 +105,14 @@ def test_what_is_no_longer_there_is_named_by_the_listing_and_by_the_doctor(
     ],
 )
 def test_hooks_that_the_user_has_switched_off_are_said_to_be(
-    listed: Callable[[], Listed], home: Path, vault: Path, runtime: str, place: str, text: str, name: str
+    listed: Callable[[], Listed],
+    connect: Command,
+    home: Path,
+    vault: Path,
+    runtime: str,
+    place: str,
+    text: str,
+    name: str,
 ) -> None:
     path = home / place
     path.parent.mkdir()
@@ -118,17 +120,14 @@ def test_hooks_that_the_user_has_switched_off_are_said_to_be(
     connect(runtime, "--vault", vault)
     (hook,) = listed()[runtime]["hook"]
     assert hook["faults"] == [f"{name} in {path} switches all hooks off"]
-    path.write_text(
-        path.read_text().replace("true", "false")
-        if runtime == "claude"
-        else path.read_text().replace("false", "true")
-    )
+    switched = ("true", "false") if runtime == "claude" else ("false", "true")
+    path.write_text(path.read_text().replace(*switched))
     assert [each["faults"] for each in listed()[runtime]["hook"]] == [[]]
 
 
 @pytest.mark.parametrize("text", ["{", '{"a": 1} // why', "[]", "\ufeff{}"])
 def test_a_file_that_cannot_be_read_is_a_problem_of_its_program_alone(
-    listed: Callable[[], Listed], home: Path, vault: Path, text: str
+    listed: Callable[[], Listed], connect: Command, home: Path, vault: Path, text: str
 ) -> None:
     connect("cursor", "--vault", vault)
     (home / ".cursor/mcp.json").write_text(text)
@@ -136,23 +135,6 @@ def test_a_file_that_cannot_be_read_is_a_problem_of_its_program_alone(
     (problem,) = found["cursor"]["problems"]
     assert ".cursor/mcp.json" in problem and len(found["cursor"]["hook"]) == 1
     assert not any(each["problems"] for name, each in found.items() if name not in ("", "cursor"))
-
-
-def test_without_a_daemon_what_arrived_is_unknown(
-    home: Path,
-    vault: Path,
-    capsys: pytest.CaptureFixture[str],
-    listed: Callable[[], Listed],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    connect("codex", "--vault", vault)
-    capsys.readouterr()
-    assert run(["connect"]) == 0
-    out, err = capsys.readouterr()
-    assert out.count("unknown") == 2 and "No daemon runs" in err
-    found = listed()
-    assert found[""]["arrivalsKnown"] is False and found["codex"]["untrusted"] is False
 
 
 @pytest.mark.parametrize("odd", ["/a\\u0000b", "/\\ud800", "~nobody-at-all/x", "", "/" + "x" * 5_000])
@@ -168,15 +150,25 @@ def test_whatever_a_file_says_the_listing_works(
     assert run(["connect", "claude", "--remove"]) == 0
 
 
-def test_options_of_a_change_need_a_program(home: Path) -> None:
+def test_without_a_daemon_what_arrived_is_unknown(
+    connect: Command, vault: Path, listed: Callable[[], Listed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    connect("codex", "--vault", vault)
+    code, out, err = connect()
+    assert code == 0 and out.count("unknown") == 2 and "No daemon runs" in err
+    found = listed()
+    assert found[""]["arrivalsKnown"] is False and found["codex"]["untrusted"] is False
     for option in (["--vault", "."], ["--remove"], ["--dry-run"], ["--name", "x"]):
-        assert run(["connect", *option]) == 2
+        assert connect(*option)[0] == 2, "options of a change need a program"
 
 
 # -- what the log says --
 
 
-def test_the_last_call_of_a_program_is_found_by_the_name_of_its_client(daemon: Factory) -> None:
+def test_the_last_call_of_a_program_is_found_by_its_clients_name_and_codex_is_not_trusted_until_one_came(
+    daemon: Factory,
+) -> None:
     running = daemon()
     for name in ("gemini-cli-mcp-client-workspaced-notes", "other"):
         with running.connect(name=name) as client:
@@ -186,10 +178,6 @@ def test_the_last_call_of_a_program_is_found_by_the_name_of_its_client(daemon: F
     found = {each["runtime"]: each["lastCall"] for each in whole["programs"]}
     assert whole["arrivalsKnown"] and found["gemini"] is not None
     assert {name for name, time in found.items() if time is not None} == {"gemini"}
-
-
-def test_codex_is_not_trusted_until_a_context_of_it_arrives(daemon: Factory) -> None:
-    running = daemon()
     running.cli("connect", "codex", "--vault", str(running.vault))
     done = running.cli("connect")
     assert "installed, not trusted (open /hooks in Codex)" in done.stderr and "not trusted" in done.stdout
@@ -208,63 +196,24 @@ def test_the_method_names_clients_by_their_last_moment(daemon: Factory) -> None:
     assert answer["clients"][0]["lastVolunteered"] is None and answer["since"] is None
 
 
-class Events:
-    """A log of given events."""
+class Called:
+    """A log of one call of each client."""
 
-    def __init__(self, events: list[Any]) -> None:
-        self.tail = len(events)
-        self._events = events
+    def __init__(self, clients: int) -> None:
+        self.tail = clients
 
-    def before(self, seq: int) -> Any:
-        return iter(self._events[:seq][::-1])
-
-
-def event(seq: int, kind: str, **data: Any) -> Any:
-    call = {
-        "tool": "t",
-        "arguments": {},
-        "asOfSeq": 1,
-        "resultSha256": "",
-        "bytes": 0,
-        "durationUs": 0,
-        "ok": True,
-    }
-    more = {**call, "now": "", "session": "s", "event": "e", "textSha256": ""} if "caller" in data else {}
-    made = msgspec.convert({**more, **data}, CATALOGUE[kind].data)
-    return SimpleNamespace(seq=seq, time=f"t{seq}", type=kind, data=made)
-
-
-def test_calls_and_volunteered_contexts_are_told_apart_and_the_last_of_each_counts() -> None:
-    log: Any = Events(
-        [
-            event(1, "tool_called", caller="a"),
-            event(2, "context_volunteered", caller="a"),
-            event(3, "context_volunteered", caller="b"),
-            event(4, "tool_called", caller="a"),
-            event(5, "note_pinned", note="n"),
-        ]
-    )
-    clients, since = last_seen(log)
-    assert since is None
-    assert [
-        (each.client, getattr(each.last_call, "seq", None), getattr(each.last_volunteered, "seq", None))
-        for each in clients
-    ] == [("a", 4, 2), ("b", None, 3)]
+    def before(self, seq: int) -> Iterator[Any]:
+        texts = dict.fromkeys(("tool", "caller", "now", "session", "event", "resultSha256", "textSha256"), "")
+        call = {**texts, "arguments": {}, "asOfSeq": 1, "bytes": 0, "durationUs": 0, "ok": True}
+        made = msgspec.convert(call, CATALOGUE["tool_called"].data)
+        for at in range(seq, 0, -1):
+            data = msgspec.structs.replace(made, caller=f"c{at}")
+            yield SimpleNamespace(seq=at, time=f"t{at}", type="tool_called", data=data)
 
 
 def test_a_long_log_is_looked_at_up_to_a_bound_and_so_are_many_clients() -> None:
     size = LAST_SEEN_EVENTS_MAX + 5
-    log: Any = Events([event(at, "tool_called", caller=f"c{at}") for at in range(1, size + 1)])
+    log: Any = Called(size)
     clients, since = last_seen(log)
     assert since is not None and since.seq == 6 and len(clients) == CLIENTS_LISTED_MAX
     assert clients[0].client == f"c{size}"
-
-
-def test_what_stands_in_a_file_does_not_reach_the_terminal(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = home / PLACES["zed"]
-    path.parent.mkdir(parents=True)
-    entry = {"command": "workspaced", "args": ["mcp", "--vault", "/\x1b[31m\u202e"]}
-    path.write_text(json.dumps({RUNTIMES["zed"].servers.key: {"\x1b[2J": entry}}))
-    assert run(["connect"]) == 0
-    out, err = capsys.readouterr()
-    assert "\x1b" not in out + err and "\u202e" not in out + err

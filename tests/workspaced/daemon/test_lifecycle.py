@@ -1,10 +1,11 @@
 """The daemon's life: who may start, where it listens, how it ends."""
 
+import json
 import os
+import queue
 import signal
 import socket
 import stat
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -13,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import process
 from support.daemon import refusal
+from support.program import Program
 
-from workspaced import connect
 from workspaced.discovery import records
 from workspaced.errors import NoDaemon, RemoteError
 from workspaced_events.replay.replay import replay
@@ -47,123 +47,96 @@ def test_what_another_daemon_has_is_refused_with_the_way_to_a_second_vault(
 @pytest.mark.fault(row=20)
 def test_of_twenty_started_at_once_exactly_one_runs(daemon: Any) -> None:
     first = daemon(start=False)
-    rest = [daemon.beside(first) for _ in range(19)]
-    for each in (first, *rest):
+    everyone = [first, *(daemon.beside(first) for _ in range(19))]
+    for each in everyone:
         each.spawn()
-    losers = []
-    codes: dict[Any, int] = {}
-
-    def watch(each: Any) -> None:
-        with suppress(Exception):
-            codes[each] = each.wait(60)
-
-    threads = [threading.Thread(target=watch, args=(each,)) for each in (first, *rest)]
-    for each in threads:
-        each.start()
-    everyone = [first, *rest]
-    done = threading.Event()
-
-    def collect() -> None:
-        while len(codes) < 19 and not done.wait(0.05):
-            pass
-
-    collector = threading.Thread(target=collect)
-    collector.start()
-    collector.join(60)
-    done.set()
-    losers = [each for each in everyone if each in codes]
-    (winner,) = [each for each in everyone if each not in codes]
-    assert len(losers) == 19 and {codes[each] for each in losers} == {3}
+    ended: queue.Queue[tuple[Any, int]] = queue.Queue()
+    watching = [threading.Thread(target=lambda of=each: ended.put((of, of.wait(60)))) for each in everyone]
+    for thread in watching:
+        thread.start()
+    losers = dict(ended.get(timeout=60) for _ in range(19))
+    (winner,) = [each for each in everyone if each not in losers]
+    assert set(losers.values()) == {3}
     assert all(f"pid {winner.pid}" in "\n".join(each.stderr) for each in losers)
     assert winner.connect().call("workspaced/status")["pid"] == winner.pid
     assert winner.stop() == 0
-    for each in threads:
-        each.join()
+    for thread in watching:
+        thread.join()
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_a_workspace_of_its_own_is_all_that_a_second_vault_needs(daemon: Any, where: str) -> None:
+    first = daemon(start=False)
+    home = Path(first.env["HOME"])
+    first.env |= {"XDG_RUNTIME_DIR": str(first.root), "XDG_CONFIG_HOME": str(home / "config")}
+    named = {"WORKSPACED_SOCKET": str(first.socket), "WORKSPACED_DATA_DIR": str(first.data)}
+    if where == "file":
+        config = home / "config" / "workspaced" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text(f'socket = "{first.socket}"\ndata_dir = "{first.data}"\nworkspace = "mine"\n')
+        named = {}
+    first.start()
+    vault = first.root / "second"
+    vault.mkdir()
+    with Program(
+        "serve", "--workspace", "second", "--vault", vault, "--json", env={**first.env, **named}
+    ) as second:
+        found = {
+            each["workspace"]: each
+            for each in map(json.loads, first.cli("status", "--all", "--json").stdout.splitlines())
+        }
+        assert len(found) == 2 and found["second"]["vaults"] == [str(vault.resolve())]
+        assert (
+            second.started["socket"] == found["second"]["socket"] == str(first.root / "workspaced" / "second.sock")
+        )
 
 
 # -- where it listens --
 
 
-def test_the_socket_and_the_data_are_closed_to_others(shared: Any) -> None:
-    assert stat.S_IMODE(os.lstat(shared.socket).st_mode) == 0o600
-    assert stat.S_IMODE(os.lstat(shared.data).st_mode) == 0o700
+@pytest.mark.parametrize(
+    "place",
+    ["long", "file", "symlink", "link/s", "other/s", *(f"{mode:o}/s" for mode in (0o777, 0o770, 0o720, 0o702))],
+)
+def test_a_place_that_is_no_good_for_a_socket_is_refused_and_left_alone(daemon: Any, place: str) -> None:
+    running = daemon(start=False)
+    root = running.root
+    running.socket = root / ("x" * 120 if place == "long" else place)
+    (root / "file").write_text("mine")
+    (root / "symlink").symlink_to(root / "elsewhere")
+    (root / "real").mkdir(mode=0o700)
+    (root / "link").symlink_to(root / "real")
+    if place[0].isdigit():
+        running.socket.parent.mkdir()
+        running.socket.parent.chmod(int(place[:3], 8))
+    elif place == "other/s":
+        if os.getuid() != 0:
+            pytest.skip("needs root to give files away")
+        (root / "other").mkdir(mode=0o700)
+        os.chown(root / "other", 12_345, 12_345)
+    before = {path: path.lstat().st_ino for path in root.rglob("*")}
+    code, said = failed(running)
+    says = "107" if place == "long" else "chmod" if place[0].isdigit() else ""
+    assert code == 3 and "[SOCKET_UNUSABLE]" in said and says in said
+    assert before.items() <= {path: path.lstat().st_ino for path in root.rglob("*")}.items()
+    assert not running.socket.exists() or running.socket.read_text() == "mine"
 
 
 def test_the_default_is_the_runtime_directory(daemon: Any) -> None:
     running = daemon(start=False)
     running.env["XDG_RUNTIME_DIR"] = str(running.root)
     running.env["XDG_DATA_HOME"] = str(running.root / "share")
-    command = [str(running.vault)]
-    running.flags = ("--workspace", "w1")
-    done = running.cli("call", "get_workspace_context", "--vault", *command, "--workspace", "w1", "--json")
+    done = running.cli(
+        "call", "get_workspace_context", "--vault", str(running.vault), "--workspace", "w1", "--json"
+    )
     assert done.returncode == 0, done.stderr
     path = running.root / "workspaced" / "w1.sock"
     assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
     assert stat.S_IMODE(os.lstat(path.parent).st_mode) == 0o700
-    assert (running.root / "share" / "workspaced" / "w1" / "log").is_dir()
+    data = running.root / "share" / "workspaced" / "w1"
+    assert (data / "log").is_dir() and stat.S_IMODE(os.lstat(data).st_mode) == 0o700
     assert running.cli("stop", "--workspace", "w1").returncode == 0
     assert not path.exists()
-
-
-def a_long_path(root: Path) -> Path:
-    return root / ("x" * 120)
-
-
-def a_file(root: Path) -> Path:
-    (root / "s").write_text("mine")
-    return root / "s"
-
-
-def a_symlink(root: Path) -> Path:
-    (root / "s").symlink_to(root / "elsewhere")
-    return root / "s"
-
-
-def in_a_symlinked_folder(root: Path) -> Path:
-    (root / "real").mkdir(mode=0o700)
-    (root / "link").symlink_to(root / "real")
-    return root / "link" / "s"
-
-
-def in_a_folder_of(mode: int) -> Callable[[Path], Path]:
-    def make(root: Path) -> Path:
-        (root / "d").mkdir()
-        (root / "d").chmod(mode)
-        return root / "d" / "s"
-
-    return make
-
-
-@pytest.mark.parametrize(
-    ("place", "says"),
-    [
-        (a_long_path, "107"),
-        (a_file, ""),
-        (a_symlink, ""),
-        (in_a_symlinked_folder, ""),
-        *((in_a_folder_of(mode), "chmod") for mode in (0o777, 0o770, 0o720, 0o702)),
-    ],
-)
-def test_a_place_that_is_no_good_for_a_socket_is_refused_and_left_alone(
-    daemon: Any, place: Callable[[Path], Path], says: str
-) -> None:
-    running = daemon(start=False)
-    running.socket = place(running.root)
-    before = {path: path.lstat().st_ino for path in running.root.rglob("*")}
-    code, said = failed(running)
-    assert code == 3 and "[SOCKET_UNUSABLE]" in said and says in said
-    assert before.items() <= {path: path.lstat().st_ino for path in running.root.rglob("*")}.items()
-    assert not running.socket.exists() or running.socket.read_text() == "mine"
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root to give files away")
-def test_a_directory_of_another_user_is_refused(daemon: Any) -> None:
-    running = daemon(start=False)
-    directory = running.root / "d"
-    directory.mkdir(mode=0o700)
-    os.chown(directory, 12_345, 12_345)
-    running.socket = directory / "s"
-    assert failed(running)[0] == 3
 
 
 def test_an_inherited_socket_is_used_and_never_unlinked(daemon: Any) -> None:
@@ -195,21 +168,23 @@ def test_an_inherited_socket_is_used_and_never_unlinked(daemon: Any) -> None:
 # -- bad settings --
 
 
-@pytest.mark.parametrize("name", ["missing", "a.md", "a.md/x"])
-def test_a_vault_that_is_no_directory_is_refused(daemon: Any, name: str) -> None:
+@pytest.mark.parametrize("name", ["missing", "a.md", "a.md/x", os.fsdecode(b"v\xff")], ids=ascii)
+def test_a_vault_that_is_no_directory_with_a_name_in_utf_8_is_refused(daemon: Any, name: str) -> None:
     running = daemon(start=False)
     running.vault = running.vault / name
+    if not name.isprintable():
+        running.vault.mkdir()
     code, said = failed(running)
-    assert code == 2 and "[INVALID_ARGUMENT]" in said and name in said
-    assert not running.data.exists()
+    assert code == 2 and "[INVALID_ARGUMENT]" in said
+    assert (name if name.isprintable() else "UTF-8") in said and not running.data.exists()
 
 
-def test_a_vault_whose_path_is_not_utf8_is_refused(daemon: Any) -> None:
-    running = daemon(start=False)
-    running.vault = Path(os.fsdecode(os.fsencode(running.root) + b"/v\xff"))
-    running.vault.mkdir()
+@pytest.mark.parametrize("place", ["data", "socket"])
+def test_nothing_of_ours_may_lie_in_a_vault(daemon: Any, place: str) -> None:
+    running = daemon(start=False, notes={})
+    setattr(running, place, running.vault / "inside")
     code, said = failed(running)
-    assert code == 2 and "UTF-8" in said
+    assert code == 2 and "INVALID_ARGUMENT" in said and list(running.vault.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -219,8 +194,6 @@ def test_a_vault_whose_path_is_not_utf8_is_refused(daemon: Any) -> None:
         ({"WORKSPACED_WORKSPACE": "../x"}, "", "workspace"),
         ({"WORKSPACED_COLOUR": "red"}, "", "colour"),
         ({}, "colour = 'red'", "colour"),
-        ({}, "reconcile_s = -1", "reconcile_s"),
-        ({}, "log_level = 'loud'", "log_level"),
         ({}, "vaults = [", "TOML"),
     ],
     ids=repr,
@@ -239,6 +212,7 @@ def test_settings_come_from_the_environment_and_the_file(daemon: Any) -> None:
     config = running.root / "config.toml"
     config.write_text(f'workspace = "from-file"\nwatch = true\nvaults = ["{running.root}"]\n')
     running.env["WORKSPACED_CONFIG"] = str(config)
+    running.flags = ("--vault", f"{running.vault}/../{running.vault.name}")  # the same folder twice is one vault
     client = running.start().connect()
     status = client.call("workspaced/status")
     assert status["workspace"] == "from-file"
@@ -283,20 +257,19 @@ def test_a_signal_under_load_ends_it_in_good_order(daemon: Any, number: int) -> 
     assert events[-1].type == "daemon_stopped" and events[-1].data.reason == signal.Signals(number).name
 
 
+def test_shutdown_is_answered_and_ends_it(daemon: Any) -> None:
+    running = daemon()
+    wire = running.wire()
+    assert wire.ask("workspaced/shutdown")["result"] == {}
+    assert wire.at_end() and running.wait() == 0 and not running.socket.exists()
+
+
 def test_a_signal_while_it_starts_leaves_nothing_half_done(daemon: Any) -> None:
     running = daemon(start=False)
     running.spawn()
     while not (running.data / "lock").exists():
         assert running.process.poll() is None
     running.send_signal(signal.SIGTERM)
-    assert running.wait() == 0 and not running.socket.exists()
-
-
-def test_shutdown_is_answered_and_ends_it(daemon: Any) -> None:
-    running = daemon()
-    wire = running.wire()
-    assert wire.ask("workspaced/shutdown")["result"] == {}
-    assert wire.at_end()
     assert running.wait() == 0 and not running.socket.exists()
 
 
@@ -325,23 +298,17 @@ def test_a_connected_client_keeps_it_from_ending(daemon: Any) -> None:
 # -- a damaged log --
 
 
-@pytest.fixture
-def damaged(daemon: Any) -> Any:
-    """A daemon over a log with one flipped bit in an early line."""
-    running = daemon()
-    with running.connect() as client:
+def test_over_a_damaged_log_it_serves_what_verifies_and_takes_nothing(daemon: Any) -> None:
+    damaged = daemon()
+    with damaged.connect() as client:
         for number in range(20):
             client.publish([{"type": "active_note_set", "data": {"note": f"n{number}.md"}}])
-    running.stop()
-    (segment,) = (running.data / "log").glob("*.wlog")
+    damaged.stop()
+    (segment,) = (damaged.data / "log").glob("*.wlog")
     content = bytearray(segment.read_bytes())
     content[content.index(b"n9.md")] ^= 4
     segment.write_bytes(content)
-    return running.start()
-
-
-def test_over_a_damaged_log_it_serves_what_verifies_and_takes_nothing(damaged: Any) -> None:
-    client = damaged.connect()
+    client = damaged.start().connect()
     before = (damaged.data / "log").stat().st_mtime_ns
     error = refusal(client.publish, [{"type": "active_note_set", "data": {"note": "a.md"}}])
     assert error.code == "LOG_READ_ONLY"
@@ -350,39 +317,12 @@ def test_over_a_damaged_log_it_serves_what_verifies_and_takes_nothing(damaged: A
     status = client.call("workspaced/status")
     assert status["degraded"] and status["log"]["durability"] == "none"
     assert any("degraded" in line for line in damaged.stderr)
-    assert (damaged.data / "log").stat().st_mtime_ns == before
-
-
-def test_verify_names_the_damage_with_exit_code_four(damaged: Any) -> None:
-    done = damaged.cli("log", "verify", "--data-dir", str(damaged.data))
-    assert done.returncode == 4 and ".wlog" in done.stderr and "[LOG_DAMAGED]" in done.stderr
-    done = damaged.cli("publish", "active_note_set", "note=a.md")
-    assert done.returncode == 4 and "[LOG_READ_ONLY]" in done.stderr
+    verified = damaged.cli("log", "verify", "--data-dir", str(damaged.data))
+    assert verified.returncode == 4 and ".wlog" in verified.stderr and "[LOG_DAMAGED]" in verified.stderr
+    published = damaged.cli("publish", "active_note_set", "note=a.md")
+    assert published.returncode == 4 and "[LOG_READ_ONLY]" in published.stderr
     assert damaged.cli("replay", str(damaged.data)).returncode == 4
-
-
-def serve(running: Any, *flags: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[bytes]":
-    """A `serve` that is expected to refuse."""
-    return process.run("serve", *flags, env=running.env, cwd=cwd)
-
-
-@pytest.mark.parametrize("place", ["data", "socket"])
-def test_nothing_of_ours_may_lie_in_a_vault(shared: Any, tmp_path: Path, place: str) -> None:
-    vault = tmp_path / "notes"
-    vault.mkdir()
-    data = vault / "data" if place == "data" else tmp_path / "data"
-    socket = vault / "s.sock" if place == "socket" else tmp_path / "s.sock"
-    refused = serve(shared, "--vault", str(vault), "--data-dir", str(data), "--socket", str(socket))
-    assert refused.returncode == 2
-    assert b"INVALID_ARGUMENT" in refused.stderr
-    assert list(vault.iterdir()) == []
-
-
-def test_the_same_folder_twice_is_one_vault(daemon: Any) -> None:
-    running = daemon(start=False)
-    running.flags = ("--vault", f"{running.vault}/../{running.vault.name}")
-    with running.start().connect() as client:
-        assert len(client.server["vaults"]) == 1
+    assert (damaged.data / "log").stat().st_mtime_ns == before
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -401,19 +341,11 @@ def test_a_daemon_whose_stderr_is_on_a_full_disk_serves_and_ends_in_good_order(d
 
 def test_without_a_vault_the_hint_names_commands_that_help(daemon: Callable[..., Any]) -> None:
     made = daemon(start=False)
-    serve = ("serve", "--data-dir", str(made.data), "--socket", str(made.socket))
-    empty = process.spawn(
-        *serve, env=made.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    assert empty.stderr is not None
-    with empty.stderr as lines:
-        assert any(b"listening on" in line for line in lines)
-        with connect(made.socket, name="agent") as client:
-            answer = client.tool("get_current_note")
+    serve = ("serve", "--data-dir", str(made.data), "--socket", str(made.socket), "--json")
+    with Program(*serve, env=made.env) as empty:
+        answer = made.ask("get_current_note")
         assert (answer["code"], answer["error"]) == ("NO_ACTIVE_VAULT", "No vault is open")
         assert "`workspaced stop`, then `workspaced start DIR`" in answer["message"]
-        assert made.cli("stop").returncode == 0
-        assert empty.wait(60) == 0
+        assert made.cli("stop").returncode == 0 and empty.wait() == 0
     made.start()
-    with made.connect("agent") as client:
-        assert client.tool("get_current_note")["code"] == "NO_ACTIVE_NOTE"
+    assert made.ask("get_current_note")["code"] == "NO_ACTIVE_NOTE"

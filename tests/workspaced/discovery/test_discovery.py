@@ -2,14 +2,15 @@
 
 import json
 import os
+import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import process
 
 from workspaced.discovery import records as discovery
 
@@ -27,14 +28,8 @@ def records() -> list[Path]:
 
 def run(running: Any, *arguments: str, cwd: Path | None = None, **env: str) -> "subprocess.CompletedProcess[str]":
     """The command line with nothing that names a socket."""
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "workspaced", *arguments],
-        capture_output=True,
-        text=True,
-        env={**running.env, **env},
-        cwd=cwd or running.root,
-        timeout=30,
-    )
+    done = process.run(*arguments, env={**running.env, **env}, cwd=cwd or running.root)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 # -- the record --
@@ -48,31 +43,23 @@ def test_a_running_daemon_has_one_record_that_only_its_user_can_read(shared: Any
     assert record.pid == shared.pid and record.socket == str(shared.socket)
     assert record.workspace == "default" and record.vaults == (str(shared.vault),)
     assert record.data_dir == str(shared.data) and record.version
-
-
-def test_status_tells_the_same(shared: Any, home: Path) -> None:
-    (record,) = discovery.running()
     status = json.loads(shared.cli("status", "--json").stdout)
-    assert status["socket"] == record.socket and status["pid"] == record.pid
-    assert status["workspace"] == record.workspace and status["version"] == record.version
     assert [vault["path"] for vault in status["vaults"]] == list(record.vaults)
-    listed = run(shared, "status", "--all", "--json")
-    assert json.loads(listed.stdout) == discovery.to_wire(record)
+    for field in ("socket", "pid", "workspace", "version"):
+        assert status[field] == getattr(record, field)
+    assert json.loads(run(shared, "status", "--all", "--json").stdout) == discovery.to_wire(record)
     shown = run(shared, "status", "--all").stdout
     assert str(shared.socket) in shown and str(shared.vault) in shown
 
 
-def test_it_goes_with_an_orderly_stop(daemon: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_goes_with_a_stop_and_what_a_killed_daemon_left_is_swept_by_who_looks_or_taken_over(
+    daemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     running = daemon()
     monkeypatch.setenv("HOME", running.env["HOME"])
-    assert len(records()) == 1
-    assert running.stop() == 0
-    assert records() == []
-
-
-def test_what_a_killed_daemon_left_is_swept_by_who_looks(daemon: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    running = daemon()
-    monkeypatch.setenv("HOME", running.env["HOME"])
+    running.send_signal(signal.SIGSTOP)
+    assert len(discovery.running()) == 1, "one that stands still for a while counts"
+    running.send_signal(signal.SIGCONT)
     running.kill()
     assert len(records()) == 1 and running.socket.exists()
     assert discovery.running() == [] and records() == []
@@ -81,31 +68,10 @@ def test_what_a_killed_daemon_left_is_swept_by_who_looks(daemon: Any, monkeypatc
     running.socket.unlink()
     assert discovery.find(running.vault) is None and records() == []
     running.start()
-    assert len(discovery.running()) == 1
-
-
-def test_a_daemon_started_anew_takes_the_place_of_the_one_that_was_killed(
-    daemon: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    running = daemon()
-    monkeypatch.setenv("HOME", running.env["HOME"])
     running.kill()
-    assert running.socket.exists(), "a stale one is taken over"
     running.start()
-    assert len(records()) == 1
-    assert [record.pid for record in discovery.running()] == [running.pid]
-
-
-def test_a_daemon_that_is_stopped_for_a_while_still_counts(daemon: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import signal
-
-    running = daemon()
-    monkeypatch.setenv("HOME", running.env["HOME"])
-    running.send_signal(signal.SIGSTOP)
-    try:
-        assert len(discovery.running()) == 1
-    finally:
-        running.send_signal(signal.SIGCONT)
+    assert len(records()) == 1 and [record.pid for record in discovery.running()] == [running.pid]
+    assert running.stop() == 0 and records() == []
 
 
 def test_a_daemon_that_cannot_leave_a_record_serves_all_the_same(daemon: Any) -> None:
@@ -164,122 +130,63 @@ def test_the_command_line_asks_the_daemon_that_serves_the_current_directory(daem
 # -- what is not ours is not believed --
 
 
-def forged(path: Path, shared: Any, **changes: Any) -> None:
-    record = next(each for each in discovery.running() if each.pid == shared.pid)
-    path.write_text(json.dumps({**discovery.to_wire(record), **changes}))
-    path.chmod(0o600)
+def private(path: Path, text: str | bytes) -> Path:
+    path.touch(0o600)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
 
 
-def garbage(path: Path, _shared: Any) -> None:
-    path.write_bytes(b"\xff{")
-    path.chmod(0o600)
-
-
-def deep(path: Path, _shared: Any) -> None:
-    path.write_text("[" * 60_000)
-    path.chmod(0o600)
-
-
-def large(path: Path, shared: Any) -> None:
-    forged(path, shared, filler="x" * 70_000)
-
-
-def linked(path: Path, shared: Any) -> None:
-    aside = path.with_suffix(".aside")
-    forged(aside, shared)
-    path.symlink_to(aside)
-
-
-def open_to_others(path: Path, shared: Any) -> None:
-    forged(path, shared)
-    path.chmod(0o644)
-
-
-def of_another_user(path: Path, shared: Any) -> None:
-    forged(path, shared)
-    if os.geteuid() != 0:
-        pytest.skip("only root can give files away")
-    os.chown(path, 12_345, -1)
-
-
-def pipe(path: Path, _shared: Any) -> None:
-    os.mkfifo(path, 0o600)
-
-
-def directory(path: Path, _shared: Any) -> None:
-    path.mkdir()
-
-
-HOSTILE: list[Callable[[Path, Any], None]] = [
-    garbage,
-    deep,
-    large,
-    linked,
-    open_to_others,
-    of_another_user,
-    pipe,
-    directory,
-]
+HOSTILE: dict[str, Callable[[Path, str], object]] = {
+    "garbage": lambda path, _: private(path, b"\xff{"),
+    "deep": lambda path, _: private(path, "[" * 60_000),
+    "large": lambda path, good: private(path, good.replace("{", '{"filler": "' + "x" * 70_000 + '",', 1)),
+    "linked": lambda path, good: path.symlink_to(private(path.with_suffix(".aside"), good)),
+    "open to others": lambda path, good: private(path, good).chmod(0o644),
+    "of another user": lambda path, good: os.chown(private(path, good), 12_345, -1),
+    "a pipe": lambda path, _: os.mkfifo(path, 0o600),
+    "a directory": lambda path, _: path.mkdir(),
+}
 WRONG: list[dict[str, Any]] = [
-    {"workspaced": 2},
-    {"host": "elsewhere"},
-    {"pid": "1"},
-    {"pid": True},
-    {"socket": None},
-    {"socket": "relative"},
-    {"socket": "/nul\0"},
-    {"workspace": 7},
-    {"vaults": "/"},
-    {"vaults": ["relative"]},
-    {"vaults": [None]},
+    *({"workspaced": 2}, {"host": "elsewhere"}, {"pid": "1"}, {"pid": True}, {"workspace": 7}),
+    *({"socket": None}, {"socket": "relative"}, {"socket": "/nul\0"}),
+    *({"vaults": "/"}, {"vaults": ["relative"]}, {"vaults": [None]}),
 ]
 
 
-@pytest.mark.parametrize("make", HOSTILE, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("what", [*HOSTILE, *WRONG], ids=str)
 def test_a_file_that_is_not_plainly_ours_is_left_alone(
-    shared: Any, home: Path, make: Callable[[Path, Any], None]
+    shared: Any, home: Path, what: str | dict[str, Any]
 ) -> None:
+    if what == "of another user" and os.geteuid() != 0:
+        pytest.skip("only root can give files away")
     (true,) = discovery.running()
-    path = Path(discovery.state_directory()) / "forged.json"
-    make(path, shared)
+    path, good = Path(discovery.state_directory()) / "forged.json", discovery.to_wire(true)
+    if isinstance(what, str):
+        HOSTILE[what](path, json.dumps(good))
+    else:
+        private(path, json.dumps({**good, **what}))
     try:
-        assert discovery.running() == [true]
-        assert os.path.lexists(path)
+        assert discovery.running() == [true] and os.path.lexists(path)
     finally:
         for left in path.parent.glob("forged.*"):
             left.rmdir() if left.is_dir() else left.unlink()
 
 
-def test_a_record_with_wrong_fields_is_left_alone(shared: Any, home: Path) -> None:
-    (true,) = discovery.running()
-    path = Path(discovery.state_directory()) / "forged.json"
-    try:
-        for changes in WRONG:
-            forged(path, shared, **changes)
-            assert discovery.running() == [true] and path.exists(), changes
-    finally:
-        path.unlink()
-
-
-@pytest.mark.parametrize("mode", [0o755, 0o770, 0o702])
-def test_a_folder_that_is_open_to_others_is_not_believed(shared: Any, home: Path, mode: int) -> None:
-    folder = Path(discovery.state_directory())
-    folder.chmod(mode)
-    try:
-        assert discovery.running() == []
-        with pytest.raises(OSError, match="closed to others"):
-            discovery.make_state_directory()
-    finally:
-        folder.chmod(0o700)
-    assert len(discovery.running()) == 1
-
-
-def test_a_folder_that_is_a_symlink_is_not_believed(
+def test_a_folder_that_is_open_to_others_or_a_symlink_is_not_believed(
     shared: Any, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = discovery.state_directory()
+    folder = Path(discovery.state_directory())
+    for mode in (0o755, 0o770, 0o702):
+        folder.chmod(mode)
+        try:
+            assert discovery.running() == []
+            with pytest.raises(OSError, match="closed to others"):
+                discovery.make_state_directory()
+        finally:
+            folder.chmod(0o700)
+    assert len(discovery.running()) == 1
     monkeypatch.setenv("HOME", str(tmp_path))
     fake = Path(discovery.state_directory())
     fake.parent.mkdir(parents=True)
-    fake.symlink_to(true)
+    fake.symlink_to(folder)
     assert discovery.running() == []

@@ -17,7 +17,6 @@ from support.editor_link import TOKEN, Link, opened
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from workspaced.editor_link.lock_files import announced
-from workspaced.errors import SettingsInvalid
 from workspaced.limits import (
     LINK_BATCH_MAX,
     LINK_CONNECTIONS_MAX,
@@ -50,39 +49,41 @@ def is_served(link: Link) -> bool:
         return claude.told()["filePath"].endswith("Plan.md")
 
 
+def answer_to(link: Link, **handshaken: Any) -> bytes:
+    with socket.create_connection(("127.0.0.1", link.port)) as bare:
+        bare.sendall(handshake(link, **handshaken))
+        return bare.recv(4_096)
+
+
 @pytest.mark.fault(row=71)
 class TestOnlyWhoReadTheLockFileIsServed:
     @pytest.mark.parametrize("token", ["", "wrong", "ä", "0" * 64])
     def test_with_its_token(self, link: Link, token: str) -> None:
         assert refused(link, headers={TOKEN: token}) == 401
+        assert answer_to(link, token=None).startswith(b"HTTP/1.1 401 ")
         assert is_served(link)
-
-    def test_with_a_token_at_all(self, link: Link) -> None:
-        with socket.create_connection(("127.0.0.1", link.port)) as bare:
-            bare.sendall(handshake(link, token=None))
-            assert bare.recv(4_096).startswith(b"HTTP/1.1 401 ")
 
     def test_and_no_page_in_a_browser_even_with_it(self, link: Link) -> None:
         for origin in ("https://example.org", "null", f"http://127.0.0.1:{link.port}"):
             assert refused(link, origin=origin) == 403
         assert is_served(link)
 
-    @pytest.mark.parametrize("host", ["example.org", "127.0.0.1", "127.0.0.1.example.org:{port}", "[::1]:{port}"])
-    def test_by_this_machines_name(self, link: Link, host: str) -> None:
-        with socket.create_connection(("127.0.0.1", link.port)) as bare:
-            bare.sendall(handshake(link, host=host.format(port=link.port)))
-            assert bare.recv(4_096).startswith(b"HTTP/1.1 403 ")
+    def test_by_this_machines_name(self, link: Link) -> None:
+        for host in ("example.org", "127.0.0.1", f"127.0.0.1.example.org:{link.port}", f"[::1]:{link.port}"):
+            assert answer_to(link, host=host).startswith(b"HTTP/1.1 403 ")
 
-    def test_with_or_without_the_subprotocol(self, link: Link) -> None:
+    def test_with_or_without_the_subprotocol_on_the_loopback_interface_alone(self, link: Link) -> None:
         with opened(link) as chosen, opened(link, subprotocols=None) as none:
             assert (chosen.subprotocol, none.subprotocol) == ("mcp", None)
 
-    def test_on_the_loopback_interface(self, link: Link) -> None:
-        hexadecimal = f"{link.port:04X}"
-        listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-        assert [each for each in listening if each.endswith(f":{hexadecimal}")][:1] == [f"0100007F:{hexadecimal}"]
-        everywhere = [line.split()[1] for line in Path("/proc/net/tcp6").read_text().splitlines()[1:]]
-        assert not [each for each in everywhere if each.endswith(f":{hexadecimal}")]
+        def bound(table: str) -> set[str]:
+            listening = [line.split()[1] for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
+            return {each for each in listening if each.endswith(f":{link.port:04X}")}
+
+        assert (bound("tcp") & {f"0100007F:{link.port:04X}", f"00000000:{link.port:04X}"}, bound("tcp6")) == (
+            {f"0100007F:{link.port:04X}"},
+            set(),
+        )
 
 
 def handshake(link: Link, *, host: str | None = None, token: str | None = "") -> bytes:
@@ -120,12 +121,11 @@ class TestAHostileSession:
         ("message", "code"),
         [
             ("{", -32700),
-            (b"\xff\xfe", -32700),
             ("[" * 100_000, -32700),
-            ('"hello"', -32600),
             ("[]", -32600),
             ('{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
             ('{"jsonrpc":"2.0","id":1,"method":7}', -32600),
+            ('{"jsonrpc":"2.0","id":"\\ud800","method":"no"}', -32601),
             (json.dumps([{"id": 1, "method": "ping"}] * (LINK_BATCH_MAX + 1)), -32600),
             ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["a"]}}', -32602),
             ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}', -32602),
@@ -139,11 +139,8 @@ class TestAHostileSession:
             assert json.loads(hostile.recv(10))["error"]["code"] == code
             hostile.send('{"jsonrpc":"2.0","id":2,"method":"ping"}')
             assert json.loads(hostile.recv(10)) == {"jsonrpc": "2.0", "id": 2, "result": {}}
-
-    def test_a_batch_is_answered_as_one(self, link: Link) -> None:
-        with opened(link) as session:
-            session.send(json.dumps([{"id": 1, "method": "ping"}, {"method": "x"}, {"id": 2, "method": "ping"}]))
-            assert [each["id"] for each in json.loads(session.recv(10))] == [1, 2]
+            hostile.send(json.dumps([{"id": 1, "method": "ping"}, {"method": "x"}, {"id": 2, "method": "ping"}]))
+            assert [each["id"] for each in json.loads(hostile.recv(10))] == [1, 2], "a batch is answered as one"
 
     def test_is_told_nothing_before_it_has_said_hello(self, world: Any) -> None:
         with Link(world) as link, opened(link) as session:
@@ -190,23 +187,57 @@ class TestAHostileSession:
 
 @pytest.mark.fault(row=71)
 class TestTheLockFile:
-    def test_is_its_users_alone_and_says_what_claude_looks_for(self, world: Any) -> None:
-        with Link(world) as link:
-            self._is_whole(world, link)
+    def test_is_its_users_alone_and_says_what_claude_looks_for(self, world: Any, tmp_path: Path) -> None:
+        folder = Path(world.env["HOME"]) / ".claude" / "ide"
+        with Link(world, "--folder", str(tmp_path)) as link:
+            assert link.path == folder / f"{link.port}.lock" and 10_000 <= link.port <= 65_535
+            assert stat.S_IMODE(link.path.stat().st_mode) == 0o600
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            assert len(bytes.fromhex(link.lock.pop("authToken"))) >= 16
+            assert link.lock == {
+                "pid": link.process.pid,
+                "workspaceFolders": [str(world.vault), str(tmp_path.resolve())],
+                "ideName": "workspaced",
+                "transport": "ws",
+            }
+            assert [path.name for path in folder.iterdir()] == [link.path.name]
+        none_meant = world.cli("ide", "--socket", str(world.socket), "--vault", "/nowhere")
+        assert none_meant.returncode == 2 and str(world.vault) in none_meant.stderr
+        assert world.cli("ide", "--socket", str(world.root / "nobody")).returncode == 3
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+        assert world.cli("ide").returncode == 2 and not [*folder.iterdir()], "not where others may write"
 
-    def _is_whole(self, world: Any, link: Link) -> None:
-        assert link.path == Path(world.env["HOME"]) / ".claude" / "ide" / f"{link.port}.lock"
-        assert 10_000 <= link.port <= 65_535
-        assert stat.S_IMODE(link.path.stat().st_mode) == 0o600
-        assert stat.S_IMODE(link.path.parent.stat().st_mode) == 0o700
-        assert len(bytes.fromhex(link.lock.pop("authToken"))) >= 16
-        assert link.lock == {
-            "pid": link.process.pid,
-            "workspaceFolders": [str(world.vault)],
-            "ideName": "workspaced",
-            "transport": "ws",
+    def test_of_anybody_else_stays(self, world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        folder = Path(world.env["HOME"]) / ".claude" / "ide"
+        folder.mkdir(parents=True, mode=0o700)
+        child = process.spawn("--version", env=dict(os.environ))
+        child.wait(60)
+        ours = {"pid": child.pid, "workspaceFolders": [], "ideName": "workspaced", "authToken": ""}
+        others = {
+            "10001.lock": json.dumps({**ours, "ideName": "Code"}),
+            "10002.lock": json.dumps({**ours, "pid": os.getpid()}),
+            "10003.lock": "not JSON",
+            "10004.lock": "x" * 100_000,
+            "10005.txt": json.dumps(ours),
         }
-        assert [path.name for path in link.path.parent.iterdir()] == [link.path.name]
+        for name, text in others.items():
+            (folder / name).write_text(text)
+        (folder / "10006.lock").symlink_to(folder / "10001.lock")
+        (folder / "10007.lock").mkdir()
+        before = {path.name for path in folder.iterdir()}
+        with Link(world) as link:
+            assert {path.name for path in folder.iterdir()} == {*before, link.path.name}
+        monkeypatch.setenv("HOME", world.env["HOME"])
+        with pytest.raises(FileExistsError), announced(10_003, ["/notes"], "token"):
+            pass  # the port of another editor
+        with announced(10_008, ["/notes"], "token") as path:
+            path.unlink()
+            path.write_text("another editor's, in its place")
+        assert path.read_text() == "another editor's, in its place"
+        path.unlink()
+        assert {path.name for path in folder.iterdir()} == before
+        assert {name: (folder / name).read_text() for name in others} == others
 
     @pytest.mark.parametrize(
         ("number", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)], ids=str
@@ -224,82 +255,8 @@ class TestTheLockFile:
                 assert [path.name for path in first.path.parent.glob("*.lock")] == [second.path.name]
                 assert is_served(second) and links_found(world) == ["ok"]
 
-    def test_of_anybody_else_stays(self, world: Any) -> None:
-        folder = Path(world.env["HOME"]) / ".claude" / "ide"
-        folder.mkdir(parents=True, mode=0o700)
-        gone = process_that_is_gone()
-        others = {
-            "10001.lock": json.dumps({"pid": gone, "workspaceFolders": [], "ideName": "Code", "authToken": "x"}),
-            "10002.lock": json.dumps({"pid": os.getpid(), "workspaceFolders": [], "ideName": "workspaced"}),
-            "10003.lock": "not JSON",
-            "10004.lock": "x" * 100_000,
-            "10005.txt": json.dumps(
-                {"pid": gone, "ideName": "workspaced", "workspaceFolders": [], "authToken": ""}
-            ),
-        }
-        for name, text in others.items():
-            (folder / name).write_text(text)
-        (folder / "10006.lock").symlink_to(folder / "10001.lock")
-        (folder / "10007.lock").mkdir()
-        before = {path.name for path in folder.iterdir()}
-        with Link(world) as link:
-            assert {path.name for path in folder.iterdir()} == {*before, link.path.name}
-        assert {path.name for path in folder.iterdir()} == before
-        assert {name: (folder / name).read_text() for name in others} == others
-
-    def test_of_another_editor_at_the_same_port_is_not_replaced(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("HOME", str(tmp_path))
-        lock = tmp_path / ".claude" / "ide" / "12345.lock"
-        lock.parent.mkdir(parents=True, mode=0o700)
-        lock.write_text("another editor's")
-        with pytest.raises(FileExistsError), announced(12345, ["/notes"], "token"):
-            pass
-        assert lock.read_text() == "another editor's"
-
-    def test_that_another_has_put_in_its_place_stays(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("HOME", str(tmp_path))
-        with announced(12345, ["/notes"], "token") as path:
-            path.unlink()
-            path.write_text("another editor's")
-        assert path.read_text() == "another editor's"
-
-    def test_is_not_written_where_others_may_write(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HOME", str(tmp_path))
-        folder = tmp_path / ".claude" / "ide"
-        folder.mkdir(parents=True)
-        folder.chmod(0o777)
-        with pytest.raises(SettingsInvalid), announced(12345, ["/notes"], "token"):
-            pass
-        assert not [*folder.iterdir()]
-
-    def test_names_every_folder_given(self, world: Any, tmp_path: Path) -> None:
-        with Link(world, "--folder", str(tmp_path)) as link:
-            assert link.lock["workspaceFolders"] == [str(world.vault), str(tmp_path.resolve())]
-            with link.claude() as claude:
-                assert len(claude.tool("getWorkspaceFolders")["folders"]) == 2
-
 
 def links_found(world: Any) -> list[str]:
     """What `workspaced doctor` finds of links."""
     findings = json.loads(world.cli("doctor", "--json").stdout)
     return [each["level"] for each in findings if each["about"] == "link of Claude Code"]
-
-
-def process_that_is_gone() -> int:
-    child = process.spawn("--version", env=dict(os.environ))
-    child.wait(60)
-    return child.pid
-
-
-class TestTheCommand:
-    def test_names_the_folders_it_could_mean(self, world: Any) -> None:
-        done = world.cli("ide", "--socket", str(world.socket), "--vault", "/nowhere")
-        assert done.returncode == 2 and str(world.vault) in done.stderr
-
-    def test_needs_a_daemon_to_begin_with(self, world: Any) -> None:
-        done = world.cli("ide", "--socket", str(world.root / "nobody"))
-        assert done.returncode == 3

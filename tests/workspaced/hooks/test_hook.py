@@ -1,10 +1,9 @@
 """`workspaced hook`: tells what changed, once, records it, and is never in the way."""
 
 import json
-import os
 import re
 import signal
-from pathlib import Path
+import zipfile
 from typing import Any
 
 import pytest
@@ -12,20 +11,9 @@ from support import DATA
 
 from workspaced.hooks.runtimes import RUNTIMES, moment
 
+from .conftest import NOTES
+
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "prompt": "What is this?"}
-NOTES = {"Plan.md": "# Plan\n\none\ntwo\n", "Budget.md": "# Budget\n", "Ideas.md": "# Ideas\n"}
-
-
-@pytest.fixture
-def world(daemon: Any) -> Any:
-    running = daemon(notes=NOTES)
-    show(running, "active_note_set", note="Plan.md")
-    return running
-
-
-def show(running: Any, kind: str, **data: Any) -> None:
-    with running.connect() as client:
-        client.publish([{"type": kind, "data": data}])
 
 
 def hook(
@@ -60,8 +48,8 @@ def test_the_first_prompt_is_told_everything_and_the_next_only_what_changed(worl
         "</workspace>",
     ]
     assert told(world) == ""
-    show(world, "note_pinned", note="Budget.md")
-    show(world, "selection_changed", note="Plan.md", startLine=3, endLine=4)
+    world.publish("note_pinned", note="Budget.md")
+    world.publish("selection_changed", note="Plan.md", startLine=3, endLine=4)
     assert told(world).splitlines()[1:] == [
         "looking at: Plan.md, lines 3-4 selected:",
         "| one",
@@ -71,15 +59,8 @@ def test_the_first_prompt_is_told_everything_and_the_next_only_what_changed(worl
     ]
     assert told(world) == ""
     assert "pinned: Budget.md" in told(world, session_id="another")
-
-
-def test_a_cursor_is_no_selection(world: Any) -> None:
-    show(world, "selection_changed", note="Plan.md", startLine=3, endLine=3, text="")
-    assert "selected" not in told(world)
-
-
-def test_an_edit_is_counted_in_lines(world: Any) -> None:
-    assert told(world)
+    world.publish("selection_changed", note="Plan.md", startLine=3, endLine=3, text="")
+    assert "selected" not in told(world), "a cursor is no selection"
     with world.connect() as client:
         client.call("workspaced/calls")  # the text that was read is kept by then
     world.add({"Plan.md": "# Plan\n\none\n2\n3\n"})
@@ -88,7 +69,7 @@ def test_an_edit_is_counted_in_lines(world: Any) -> None:
 
 def test_what_was_told_is_in_the_log_and_replays(world: Any) -> None:
     first = told(world)
-    show(world, "note_pinned", note="Budget.md")
+    world.publish("note_pinned", note="Budget.md")
     second = told(world)
     one, two = volunteered(world)
     assert [one["caller"], one["session"], one["event"]] == ["claude-code", "s-1", "UserPromptSubmit"]
@@ -140,23 +121,29 @@ CURSOR = {"hook_event_name": "sessionStart", "conversation_id": "c-1", "cursor_v
 VSCODE = {"hookEventName": "SessionStart", "sessionId": "v-1", "source": "new"}
 
 
-def test_each_runtime_gets_its_own_form(world: Any) -> None:
-    place = {"cwd": str(world.vault)}
-    gemini = hook(world, "gemini", {**GEMINI, **place})
-    assert gemini is not None and gemini["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
-    assert "<" not in gemini["hookSpecificOutput"]["additionalContext"]
-    cursor = hook(world, "cursor", {**CURSOR, "workspace_roots": [str(world.vault)]})
-    assert cursor is not None and list(cursor) == ["additional_context"]
-    copilot = hook(world, "copilot", {**COPILOT, **place})
-    assert copilot is not None and list(copilot) == ["additionalContext"]
-    codex = hook(world, "codex", {**CLAUDE, **place, "turn_id": "t", "model": "m", "transcript_path": None})
-    assert codex is not None and list(codex["hookSpecificOutput"]) == ["hookEventName", "additionalContext"]
-    assert [each["caller"] for each in volunteered(world)] == [
-        "gemini-cli-mcp-client",
-        "cursor-vscode",
-        "copilot-cli",
-        "codex-mcp-client",
-    ]
+CODEX = {**CLAUDE, "turn_id": "t", "model": "m", "transcript_path": None}
+FORMS = [
+    ("gemini", GEMINI, "hookSpecificOutput", "gemini-cli-mcp-client"),
+    ("cursor", CURSOR, "additional_context", "cursor-vscode"),
+    ("copilot", COPILOT, "additionalContext", "copilot-cli"),
+    ("codex", CODEX, "hookSpecificOutput", "codex-mcp-client"),
+    ("claude", COPILOT, "additionalContext", "copilot-cli"),
+    ("claude", CURSOR, "additional_context", "cursor-vscode"),
+    ("claude", VSCODE, "hookSpecificOutput", "Visual Studio Code"),
+]
+"""The runtime that a hook was installed for, what is sent, the member that is answered, and who is told."""
+
+
+def test_each_runtime_gets_its_own_form_also_from_a_hook_of_claudes_settings(world: Any) -> None:
+    for number, (runtime, sent, member, _) in enumerate(FORMS):
+        session = {name: f"s-{number}" for name in ("session_id", "sessionId", "conversation_id") if name in sent}
+        place = {"cwd": str(world.vault), "workspace_roots": [str(world.vault)]}
+        answer = hook(world, runtime, {**sent, **session, **place})
+        assert answer is not None and list(answer) == [member], (runtime, answer)
+        if runtime == "gemini":
+            inner = answer[member]
+            assert inner["hookEventName"] == "BeforeAgent" and "<" not in inner["additionalContext"]
+    assert [each["caller"] for each in volunteered(world)] == [caller for *_, caller in FORMS]
 
 
 TOLD = {
@@ -168,29 +155,14 @@ TOLD = {
     "gemini/PreCompress-manual": "nothing",
     "copilot/UserPromptSubmit": "difference",
 }
-RECORDED = sorted(path for path in (DATA / "runtimes").glob("*/*.json"))
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=[f"{each.parent.name}/{each.stem}" for each in RECORDED])
-def test_of_the_recorded_events_those_that_take_context_are_told(path: Path) -> None:
-    found = moment(path.parent.name, json.loads(path.read_text()))
-    assert (found and found.tell) == TOLD.get(f"{path.parent.name}/{path.stem}")
-    if found is not None:
-        assert found.runtime is RUNTIMES[path.parent.name] and found.folder == "/home/u/notes"
-
-
-def test_a_hook_of_claudes_settings_knows_who_else_runs_it(world: Any) -> None:
-    copilot = hook(world, "claude", {**COPILOT, "cwd": str(world.vault)})
-    assert copilot is not None and list(copilot) == ["additionalContext"]
-    cursor = hook(world, "claude", {**CURSOR, "workspace_roots": [str(world.vault)]})
-    assert cursor is not None and list(cursor) == ["additional_context"]
-    vscode = hook(world, "claude", {**VSCODE, "cwd": str(world.vault)})
-    assert vscode is not None and "hookSpecificOutput" in vscode
-    assert [each["caller"] for each in volunteered(world)] == [
-        "copilot-cli",
-        "cursor-vscode",
-        "Visual Studio Code",
-    ]
+def test_of_the_recorded_events_those_that_take_context_are_told() -> None:
+    for path in (DATA / "runtimes").glob("*/*.json"):
+        found = moment(path.parent.name, json.loads(path.read_text()))
+        assert (found and found.tell) == TOLD.get(f"{path.parent.name}/{path.stem}")
+        if found is not None:
+            assert found.runtime is RUNTIMES[path.parent.name] and found.folder == "/home/u/notes"
 
 
 def test_only_an_agent_that_works_for_a_vault_is_told_of_it(world: Any) -> None:
@@ -205,7 +177,7 @@ def test_only_an_agent_that_works_for_a_vault_is_told_of_it(world: Any) -> None:
 
 
 def test_a_clients_level_and_setting_hold(world: Any) -> None:
-    show(world, "selection_changed", note="Plan.md", startLine=3, endLine=3)
+    world.publish("selection_changed", note="Plan.md", startLine=3, endLine=3)
     assert world.cli("share", "claude-code", "--volunteer", "selection-off").returncode == 0
     assert "selected" not in told(world)
     assert world.cli("share", "claude-code", "--volunteer", "off").returncode == 0
@@ -221,11 +193,11 @@ def test_a_withheld_note_is_not_named_and_what_was_told_of_it_before_is_not_repe
     secret = {"Secret.md": "---\nworkspaced: private\n---\n# Secret\n"}
     running = daemon(notes={**NOTES, **secret})
     for note in ("Plan.md", "Secret.md"):
-        show(running, "temporary_tab_opened", note=note, source="search")
-    show(running, "active_note_set", note="Secret.md")
+        running.publish("temporary_tab_opened", note=note, source="search")
+    running.publish("active_note_set", note="Secret.md")
     assert "Secret" not in told(running) and "open: Plan.md" in told(running, session_id="s-2")
     running.add({"Plan.md": "---\nworkspaced: private\n---\n# Plan\n"})
-    show(running, "temporary_tab_closed", note="Plan.md")
+    running.publish("temporary_tab_closed", note="Plan.md")
     assert told(running) == ""
 
 
@@ -250,14 +222,11 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("case", HOSTILE)
-def test_bad_input_gets_nothing_and_no_error(world: Any, case: str) -> None:
-    assert hook(world, "claude", HOSTILE[case]) is None
-
-
-def test_a_session_of_ten_thousand_characters_is_one_session(world: Any) -> None:
+def test_bad_input_gets_nothing_and_no_error(world: Any) -> None:
+    for case, sent in HOSTILE.items():
+        assert hook(world, "claude", sent) is None, case
     assert told(world, session_id="x" * 10_000)
-    assert told(world, session_id="x" * 10_000) == ""
+    assert told(world, session_id="x" * 10_000) == "", "one session, of whatever length"
     assert len(volunteered(world)[0]["session"]) == 64
 
 
@@ -271,51 +240,40 @@ def test_without_a_daemon_and_with_one_that_hangs_it_prints_nothing(world: Any) 
     assert told(world) == ""
 
 
-def test_the_prompt_never_leaves_the_process(world: Any) -> None:
-    assert told(world, prompt="a very private question", transcript_path="/home/me/private.jsonl")
-    assert world.stop() == 0
-    for place, _folders, names in os.walk(world.data):
-        if place.endswith("cache"):
-            continue  # the vault's index
-        for name in names:
-            assert b"private" not in Path(place, name).read_bytes(), name
-
-
 def test_a_wrong_command_line_is_an_error_that_blocks_no_prompt(world: Any) -> None:
     for wrong in (["emacs"], ["claude", "--json"], ["claude", "--timeout", "0"], []):
         done = world.cli("hook", *wrong, stdin=b"{}")
         assert done.returncode == 1 and "Error" in done.stderr, wrong
 
 
-def test_a_redacted_bundle_tells_the_same_under_other_names(world: Any) -> None:
-    told(world)
-    with world.connect() as client:
-        client.call("workspaced/calls")
-    world.add({"Plan.md": "# Plan\n\none\n2\n3\n"})
-    show(world, "note_pinned", note="Budget.md")
-    show(world, "selection_changed", note="Plan.md", startLine=3, endLine=4, text="one\n2")
-    assert "edited: Plan.md (+2 -1)" in told(world)
+def files(running: Any) -> dict[str, bytes]:
+    """The data directory's files but the vault's index."""
+    return {
+        str(path): path.read_bytes()
+        for path in running.data.rglob("*")
+        if path.is_file() and "cache" not in path.relative_to(running.data).parts
+    }
+
+
+def test_neither_the_prompt_nor_a_note_that_is_forgotten_or_redacted_stays_in_the_log(
+    world: Any,
+) -> None:
+    assert told(world, prompt="a very private question", transcript_path="/home/me/private.jsonl")
+    world.publish("note_pinned", note="Budget.md")
+    assert "Budget.md" in told(world)
+    world.publish("note_unpinned", note="Budget.md")
+    assert told(world)
     bundle = world.root / "bug.wsb"
     assert world.cli("bundle", "--redact", "-o", str(bundle)).returncode == 0
     done = world.cli("replay", "--verify", str(bundle))
-    assert done.returncode == 0 and "2 answer the same" in done.stdout, done.stdout
-    content = b"".join(path.read_bytes() for path in [bundle])
-    assert b"Plan.md" not in content and b"Budget" not in content
-    last = json.loads(world.cli("replay", "--json", str(bundle)).stdout)
-    assert last["pinnedNotes"][0]["id"] != "Budget.md"
-
-
-def test_a_forgotten_note_is_gone_from_what_was_told(world: Any) -> None:
-    show(world, "note_pinned", note="Budget.md")
-    assert "Budget.md" in told(world)
-    show(world, "note_unpinned", note="Budget.md")
-    assert told(world)
+    assert done.returncode == 0 and "3 answer the same" in done.stdout, done.stdout
+    with zipfile.ZipFile(bundle) as held:
+        assert not any(b"Plan.md" in text or b"Budget" in text for text in map(held.read, held.namelist()))
     assert world.stop() == 0
+    assert not any(b"private" in text for text in files(world).values())
     (world.vault / "Budget.md").unlink()
     assert world.cli("forget", "Budget.md", "--data-dir", str(world.data), "--yes").returncode == 0
-    for place, _folders, names in os.walk(world.data):
-        for name in names:
-            assert "cache" in place or b"Budget" not in Path(place, name).read_bytes(), name
+    assert not any(b"Budget" in text for text in files(world).values())
     assert world.cli("replay", "--verify", str(world.data)).returncode in (0, 3)
 
 

@@ -1,4 +1,4 @@
-"""What each runtime's agent is told in one session of a user in Neovim: the exact texts, and their replay."""
+"""What agents are told in one session of a user in Neovim: the exact texts, and their replay."""
 
 import json
 from pathlib import Path
@@ -11,13 +11,10 @@ from support.told_session import NOTES, told_in
 
 RUNTIMES = {
     "claude": (DATA / "runtimes/claude/UserPromptSubmit.json", {}),
-    "codex": (DATA / "runtimes/codex/UserPromptSubmit.json", {}),
     "gemini": (DATA / "runtimes/gemini/BeforeAgent.json", {}),
-    "copilot": (DATA / "runtimes/copilot/UserPromptSubmit.json", {}),
     "cursor": (None, {"hook_event_name": "postToolUse", "conversation_id": "c-1", "cursor_version": "2"}),
-    "vscode": (None, {"hookEventName": "PostToolUse", "sessionId": "v-1", "timestamp": "t"}),
 }
-"""Of each the JSON of its hook at a prompt, or after a tool where prompts take no context."""
+"""One that takes tags, one that takes none, and one that is told after a tool: the JSON of its hook."""
 
 pytestmark = pytest.mark.skipif(NVIM is None, reason="nvim is not installed (Debian: apt-get install neovim)")
 

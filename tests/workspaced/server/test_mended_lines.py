@@ -21,7 +21,7 @@ values = st.recursive(
 numbers = st.integers() | st.text(max_size=6) | st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=examples(500))
+@settings(max_examples=examples(200))
 @given(values, st.booleans())
 def test_what_javascript_writes_is_read_with_a_mark_for_each_half_character(value: Any, is_ascii: bool) -> None:
     written = json.dumps(value, ensure_ascii=is_ascii).encode(errors="surrogatepass")
@@ -33,14 +33,14 @@ def test_what_javascript_writes_is_read_with_a_mark_for_each_half_character(valu
         msgspec.json.decode(mended(written))
 
 
-@settings(max_examples=examples(500))
+@settings(max_examples=examples(200))
 @given(st.binary(max_size=40))
 def test_whatever_comes_is_text_afterwards_and_text_stays_as_it_is(line: bytes) -> None:
     text = mended(line).decode()
     assert mended(text.encode()) == text.encode().removeprefix(b"\xef\xbb\xbf")
 
 
-@settings(max_examples=examples(500))
+@settings(max_examples=examples(200))
 @given(numbers, values, st.booleans(), st.data())
 def test_the_id_is_read_wherever_it_stands_and_however_the_line_ends(
     number: Any, params: Any, is_last: bool, data: st.DataObject

@@ -43,46 +43,30 @@ def tool_line(arguments: str) -> bytes:
     ("line", "code"),
     [
         (b"garbage", "INVALID_JSON"),
-        (b'{"jsonrpc":"2.0","id":1,', "INVALID_JSON"),
         (b"\x00" + HELLO.strip(), "INVALID_JSON"),
-        (HELLO.strip().replace(b"hello", b"he\x00llo"), "INVALID_JSON"),
         (HELLO.strip() * 2, "INVALID_JSON"),
-        (b"NaN", "INVALID_JSON"),
         (b'{"jsonrpc":"2.0","id":NaN,"method":"workspaced/hello"}', "INVALID_JSON"),
         (b"[" + HELLO.strip() + b"]", "INVALID_REQUEST"),
-        (b"[]", "INVALID_REQUEST"),
         (b"null", "INVALID_REQUEST"),
-        (b"1", "INVALID_REQUEST"),
-        (b'"workspaced/hello"', "INVALID_REQUEST"),
         (b"{}", "INVALID_REQUEST"),
         (b'{"id":1,"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"1.0","id":1,"method":"workspaced/hello"}', "INVALID_REQUEST"),
-        (b'{"jsonrpc":"2.0","id":1}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":1,"method":1}', "INVALID_REQUEST"),
-        (b'{"jsonrpc":"2.0","id":1,"method":null}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":null,"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":true,"method":"workspaced/hello"}', "INVALID_REQUEST"),
-        (b'{"jsonrpc":"2.0","id":[1],"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":{},"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":' + b"9" * 5_000 + b',"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":1e999,"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\xff"}', "UNKNOWN_METHOD"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\xed\xa0\x80"}', "UNKNOWN_METHOD"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\\ud800"}', "UNKNOWN_METHOD"),
         (b"[" * 100_000, "INVALID_REQUEST"),
-        (b'{"a":' * 100_000, "INVALID_REQUEST"),
         (b"[" * 100_000 + b"]" * 100_000, "INVALID_REQUEST"),
         (HELLO.strip().replace(b"{}", b"[" * 70 + b"]" * 70), "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/nothing"}', "UNKNOWN_METHOD"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":[]}', "INVALID_ARGUMENT"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":"x"}', "INVALID_ARGUMENT"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{}}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":{}}}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"from":1e999}}', "INVALID_ARGUMENT"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"from":1.5}}', "INVALID_ARGUMENT"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"limit":0}}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"limit":10001}}', "INVALID_ARGUMENT"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/state","params":{"vault":"\xff"}}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/state","params":{"vault":"\\udfff"}}', "INVALID_ARGUMENT"),
     ],
     ids=lambda value: repr(value)[:60] if isinstance(value, bytes) else value,
@@ -96,18 +80,7 @@ def test_a_line_that_is_no_request_is_refused_and_the_next_is_answered(
 
 
 DIGITS = "9" * 5_000
-HUGE = (
-    DIGITS,
-    f"-{DIGITS}",
-    "9" * 400,
-    "9" * 20,
-    "-1",
-    "1e400",
-    f"1.{DIGITS}",
-    f'"{DIGITS}"',
-    f'":{DIGITS}"',
-    '"٣"',
-)
+HUGE = (DIGITS, f"-{DIGITS}", "9" * 20, "-1", "1e400", f"1.{DIGITS}", f'"{DIGITS}"', '"٣"')
 NUMBERED = (
     ("workspaced/state", ("at", "minSeq", "vault")),
     ("workspaced/subscribe", ("since",)),
@@ -164,23 +137,18 @@ def log_id(running: Any) -> str:
     return clock.rpartition(":")[0]
 
 
-@pytest.mark.parametrize("digits", [5_000, 30, 20])
-def test_row_61_an_id_of_many_digits_comes_back_or_is_refused(shared: Any, digits: int) -> None:
-    with shared.wire() as wire:
-        wire.send(HELLO.replace(b'"id":0', b'"id":' + b"9" * digits))
-        answer = wire.line()
-        assert (
-            answer["id"] == int("9" * digits)
-            if "result" in answer
-            else answer["error"]["data"]["code"] == ("INVALID_REQUEST")
-        )
-        assert wire.ask("workspaced/hello")["result"]
-
-
 @pytest.mark.fault(row=61)
 def test_row_61_since_of_5000_digits_is_a_typed_parameter_error(shared: Any) -> None:
     with shared.wire() as wire:
         wire.ask("workspaced/hello")
+        for digits in (5_000, 20):  # an id comes back, or is refused
+            wire.send(HELLO.replace(b'"id":0', b'"id":' + b"9" * digits))
+            answer = wire.line()
+            assert answer is not None
+            if "error" in answer:
+                assert answer["error"]["data"]["code"] == "INVALID_REQUEST"
+            else:
+                assert answer["id"] == int("9" * digits)
         for since in (DIGITS, f"{log_id(shared)}:{DIGITS}"):
             error = wire.ask("workspaced/subscribe", {"since": since})["error"]
             assert (error["code"], error["data"]["code"]) == (-32602, "INVALID_ARGUMENT")
@@ -189,12 +157,22 @@ def test_row_61_since_of_5000_digits_is_a_typed_parameter_error(shared: Any) -> 
     assert done.returncode == 2 and len(done.stderr) < 500
 
 
-def test_the_refusal_carries_the_id_where_one_can_be_read(shared: Any) -> None:
+def test_lines_are_read_however_they_come_and_the_refusal_carries_the_id_that_can_be_read(shared: Any) -> None:
     wire = shared.wire()
+    for byte in b"\n \t\r\n" + HELLO.replace(b"\n", b"\r\n"):
+        wire.send(bytes([byte]))
+    assert wire.line()["id"] == 0
     wire.send(b'{"jsonrpc":"2.0","id":"mine","method":7}\n')
     assert wire.line()["id"] == "mine"
     wire.send(b'{"jsonrpc":"2.0","id":{},"method":7}\n')
     assert wire.line()["id"] is None
+    wire.send(
+        b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","id":2,"method":"workspaced/publish","params":{},'
+        b'"params":{"actions":[{"type":"active_note_set","data":{"note":"one.md","note":"two.md"}}]}}\n'
+    )
+    seq = wire.line()["result"]["events"][0]["seq"]
+    (event,) = wire.ask("workspaced/log", {"from": seq, "limit": 1})["result"]["events"]
+    assert event["data"] == {"note": "two.md"}, "of duplicate keys one counts, and what is logged reads back"
 
 
 def test_a_notification_is_never_answered_whatever_is_wrong_with_it(shared: Any) -> None:
@@ -210,8 +188,7 @@ def test_a_notification_is_never_answered_whatever_is_wrong_with_it(shared: Any)
     assert wire.line()["id"] == "last"
 
 
-@pytest.mark.parametrize("method", ["GET / HTTP/1.1", "POST /mcp HTTP/1.0"])
-@pytest.mark.parametrize("pieces", [1, 3])
+@pytest.mark.parametrize(("method", "pieces"), [("GET / HTTP/1.1", 1), ("POST /mcp HTTP/1.0", 3)])
 def test_http_is_refused_in_http_and_no_line_of_its_body_is_taken(shared: Any, method: str, pieces: int) -> None:
     with shared.connect() as client:
         (before,) = client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
@@ -230,17 +207,11 @@ def test_http_is_refused_in_http_and_no_line_of_its_body_is_taken(shared: Any, m
         assert after["seq"] == before["seq"] + 1
 
 
-def test_empty_lines_are_skipped(shared: Any) -> None:
+def test_the_first_request_must_tell_what_the_client_speaks(shared: Any) -> None:
     wire = shared.wire()
-    wire.send(b"\n\n \t\r\n" + HELLO.replace(b"\n", b"\r\n"))
-    assert wire.line()["id"] == 0
-
-
-@pytest.mark.parametrize("method", ["tools/list", "tools/call", "server/discover", "nothing", "resources/list"])
-def test_the_first_request_must_tell_what_the_client_speaks(shared: Any, method: str) -> None:
-    wire = shared.wire()
-    first = wire.ask(method)
-    assert first["error"]["code"] == -32602 and first["error"]["data"]["code"] == "META_MISSING"
+    for method in ("tools/list", "server/discover", "nothing"):
+        first = wire.ask(method)
+        assert first["error"]["code"] == -32602 and first["error"]["data"]["code"] == "META_MISSING"
     assert wire.ask("workspaced/hello")["result"]
     assert "result" in wire.ask("tools/list")
 
@@ -255,34 +226,17 @@ def test_nesting_up_to_the_limit_is_taken_and_brackets_in_strings_do_not_count(s
     assert wire.line()["result"]["structuredContent"]["code"] == "INVALID_ARGUMENT"
 
 
-def test_of_duplicate_keys_one_counts_and_what_is_logged_reads_back(shared: Any) -> None:
-    wire = shared.wire()
-    wire.send(
-        b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","id":2,"method":"workspaced/publish","params":{},'
-        b'"params":{"actions":[{"type":"active_note_set","data":{"note":"one.md","note":"two.md"}}]}}\n'
-    )
-    seq = wire.line()["result"]["events"][0]["seq"]
-    (event,) = wire.ask("workspaced/log", {"from": seq, "limit": 1})["result"]["events"]
-    assert event["data"] == {"note": "two.md"}
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
-        '{"minSeq":' + "9" * 4_300 + "}",
         '{"minSeq":' + "9" * 5_000 + "}",
         '{"x":-' + "9" * 4_299 + "}",
-        '{"x":1e308}',
         '{"x":1e999}',
-        '{"x":1E-400}',
         '{"x":-0.0}',
-        '{"x":"\\u0000"}',
-        '{"x":"\\ud83d\\ude00"}',
         '{"x":"\\u2028\\u2029\\u0085"}',
         '{"\\u0000":{"":[null,true,{}]}}',
         '{"x":"' + "\\n" * 1_000 + '"}',
         '{"x":"' + "y" * 900_000 + '"}',
-        "[]",
         "7",
     ],
     ids=lambda value: value[:30],
@@ -345,13 +299,6 @@ def test_a_line_of_exactly_the_limit_is_read_and_one_byte_more_is_not(shared: An
             assert message is not None and (message["id"], message["error"]["data"]["code"]) == (1, code)
 
 
-def test_a_line_may_come_byte_by_byte(shared: Any) -> None:
-    wire = shared.wire()
-    for byte in HELLO:
-        wire.send(bytes([byte]))
-    assert wire.line()["id"] == 0
-
-
 @pytest.mark.fault(row=28)
 @pytest.mark.thorough
 def test_a_line_not_completed_and_answers_not_read_end_the_connection_in_time(shared: Any) -> None:
@@ -380,22 +327,13 @@ def test_a_line_not_completed_and_answers_not_read_end_the_connection_in_time(sh
     assert answers < unread
 
 
-def test_two_hundred_idle_clients_keep_nobody_from_being_served(shared: Any) -> None:
-    idle = [shared.wire() for _ in range(200)]
-    with shared.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
-        client.state()
-        assert client.call("workspaced/status")["queues"]["connections"] >= 201
-    for each in idle:
-        each.close()
-
-
-def test_sixty_four_requests_in_one_write_are_all_answered(shared: Any) -> None:
+def test_requests_in_one_write_are_all_answered_in_order_though_the_client_writes_no_more(shared: Any) -> None:
     wire = shared.wire()
     lines = [publish_line(f"n{number}.md", number=str(number)) for number in range(64)]
     wire.send(HELLO.replace(b":0", b":-1") + b"".join(lines))
+    wire.socket.shutdown(socket.SHUT_WR)
     answers = [wire.line() for _ in range(65)]
-    assert sorted(answer["id"] for answer in answers) == list(range(-1, 64))
+    assert sorted(answer["id"] for answer in answers) == list(range(-1, 64)) and wire.at_end()
     by_id = {answer["id"]: answer for answer in answers if answer["id"] >= 0}
     order = [by_id[number]["result"]["events"][0]["seq"] for number in range(64)]
     assert order == sorted(order), "publishes of one connection are appended in their order"
@@ -412,16 +350,6 @@ def test_more_waiting_requests_than_are_let_in_flight_are_all_answered(shared: A
     answers = [wire.line() for _ in lines]
     assert {answer["error"]["data"]["code"] for answer in answers} == {"TIMEOUT"}
     assert sorted(answer["id"] for answer in answers) == list(range(len(lines)))
-
-
-def test_who_shuts_down_its_writing_side_still_gets_its_answers_then_the_end(shared: Any) -> None:
-    wire = shared.wire()
-    lines = [publish_line(f"n{number}.md", number=str(number)) for number in range(40)]
-    wire.send(b"".join(lines) + b'{"jsonrpc":"2.0","id":40,"method":"workspaced/state","params":{}}\n')
-    wire.socket.shutdown(socket.SHUT_WR)
-    answers = [wire.line() for _ in range(41)]
-    assert sorted(answer["id"] for answer in answers) == list(range(41))
-    assert wire.at_end()
 
 
 def test_clients_that_vanish_in_mid_request_leave_nothing_behind(shared: Any) -> None:
@@ -443,20 +371,14 @@ def test_clients_that_vanish_in_mid_request_leave_nothing_behind(shared: Any) ->
     assert_alive_and_readable(shared)
 
 
-def test_a_client_that_never_reads_holds_up_nobody(shared: Any) -> None:
-    wire = shared.wire()
-    wire.socket.settimeout(0.2)
-    lines = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n' * 2_000
+def test_idle_hostile_and_deaf_clients_do_not_keep_an_honest_one_waiting(shared: Any) -> None:
+    stop = threading.Event()
+    idle, deaf = [shared.wire() for _ in range(200)], shared.wire()
+    deaf.socket.settimeout(0.2)
     before = shared.memory_bytes()
     with suppress(TimeoutError, BrokenPipeError):
-        wire.send(HELLO + lines)
-    wire.socket.settimeout(30)
+        deaf.send(HELLO + b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n' * 2_000)
     assert shared.memory_bytes() - before < 16 * MEGABYTE
-    assert_alive_and_readable(shared)
-
-
-def test_many_hostile_clients_at_once_do_not_keep_an_honest_one_waiting(shared: Any) -> None:
-    stop = threading.Event()
 
     def attack(line: bytes) -> None:
         while not stop.is_set():
@@ -470,10 +392,13 @@ def test_many_hostile_clients_at_once_do_not_keep_an_honest_one_waiting(shared: 
         each.start()
     try:
         with shared.connect() as client:
+            assert client.call("workspaced/status")["queues"]["connections"] >= 201
             for number in range(20):
                 client.publish([{"type": "active_note_set", "data": {"note": f"n{number}.md"}}])
     finally:
         stop.set()
+        for wire in (*idle, deaf):
+            wire.close()
         for each in attackers:
             each.join()
 
@@ -485,48 +410,29 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
+WORKSPACED = ("hello", "publish", "state", "subscribe", "unsubscribe", "snapshot", "log", "status")
 METHODS = st.sampled_from(
-    [
-        "workspaced/hello",
-        "workspaced/publish",
-        "workspaced/state",
-        "workspaced/subscribe",
-        "workspaced/unsubscribe",
-        "workspaced/snapshot",
-        "workspaced/log",
-        "workspaced/status",
-        "tools/list",
-        "tools/call",
-        "initialize",
-        "",
-    ]
+    [*(f"workspaced/{name}" for name in WORKSPACED), "tools/list", "tools/call", "initialize", ""]
 )
+FIELDS = ["note", "notes", "source", "tabId", "tabIds", "vaultId", "index", "from", "to", "title"]
+VALUES = st.sampled_from(["a.md", "b.md", "search", "tab-1", "../x.md", "vault", 0, -1, 1e9, None]) | JSON
 ACTIONS = st.fixed_dictionaries(
     {"type": st.sampled_from(sorted(CATALOGUE)) | st.text(max_size=8)},
     optional={
-        "data": JSON
-        | st.dictionaries(
-            st.sampled_from(
-                ["note", "notes", "source", "tabId", "tabIds", "vaultId", "index", "from", "to", "title"]
-            ),
-            st.sampled_from(["a.md", "b.md", "search", "tab-1", "../x.md", "vault", 0, -1, 1e9, None]) | JSON,
-            max_size=4,
-        ),
+        "data": JSON | st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=4),
         "id": st.text(max_size=6) | JSON,
         "vault": st.sampled_from(["vault", "none"]) | JSON,
     },
 )
+ASKED = ["since", "types", "coalesce", "at", "vault", "from", "limit", "source", "active", "pins", "tabs"]
 PARAMS = (
     JSON
     | st.fixed_dictionaries({"actions": st.lists(ACTIONS, max_size=4)}, optional={"source": JSON})
     | st.fixed_dictionaries({"name": st.sampled_from(["get_current_note", "x"]), "arguments": JSON})
     | st.dictionaries(
-        st.sampled_from(
-            ["since", "types", "coalesce", "at", "vault", "from", "limit", "source", "active", "pins", "tabs"]
-        ),
-        JSON | st.sampled_from(["vault", "a.md", ["a.md", "b.md"], [{"note": "a.md"}], 1]),
+        st.sampled_from(ASKED), JSON | st.sampled_from(["vault", "a.md", ["a.md", "b.md"], [{"note": "a.md"}], 1])
     )
-)  # fmt: skip
+)
 REQUESTS = st.fixed_dictionaries(
     {"jsonrpc": st.just("2.0") | JSON, "method": METHODS | JSON},
     optional={"id": st.integers() | JSON, "params": PARAMS},
@@ -541,9 +447,7 @@ LINES = REQUESTS | MANGLED | st.binary(max_size=200)
 
 
 @pytest.mark.fault(row=27)
-@settings(
-    max_examples=examples(150),
-)
+@settings(max_examples=examples(100))
 @given(lines=st.lists(LINES, min_size=1, max_size=8), cut=st.integers(1, 400))
 @example(lines=[b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":[{"type":"note_pinned",'
                 b'"data":{"note":"\\udcff.md"}}]}}'], cut=7)  # fmt: skip

@@ -211,7 +211,7 @@ def _arrivals() -> Arrivals | None:
             with connect(record.socket, name="workspaced-cli", timeout_s=_ASK_S) as client:
                 answers.append(client.call("workspaced/clients"))
         except WorkspacedError:
-            continue  # it ends, or is of a version before the method
+            continue  # it ends
     if not answers:
         return None
     since = [answer["since"]["time"] for answer in answers if answer["since"] is not None]

@@ -26,7 +26,6 @@ TIMEOUT_S_MAX: Final = 60.0
 INPUT_BYTES_MAX: Final = 1024 * 1024
 """A longer input is read to its end, so that the runtime is not kept waiting, and not answered."""
 _CHUNK_BYTES: Final = 64 * 1024
-_USAGE_EXIT: Final = 2
 
 
 class HookTarget(NamedTuple):

@@ -1,4 +1,4 @@
-"""What is told, attacked: nothing when nothing changed, and never less than a session has lost."""
+"""What a session is told: nothing where nothing changed, and never less than it has lost."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from support.daemon import write_vault
 
-NOTES = {"Plan.md": "# Plan\n\none\ntwo\n", "Budget.md": "# Budget\n", "Ideas.md": "# Ideas\n"}
+from .conftest import show
+
 MEGABYTE = 1024 * 1024
 
 
@@ -35,18 +36,6 @@ class Agent:
             return ""
         self.confirm(offered)
         return str(offered["text"])
-
-
-@pytest.fixture
-def world(daemon: Any) -> Any:
-    running = daemon(notes=NOTES)
-    with running.connect() as client:
-        show(client, "active_note_set", note="Plan.md")
-    return running
-
-
-def show(client: Any, kind: str, **data: Any) -> None:
-    client.publish([{"type": kind, "data": data}])
 
 
 def rename(world: Any, client: Any, old: str, new: str) -> None:
@@ -82,51 +71,20 @@ def test_a_switch_to_another_vault_meanwhile_tells_nothing_of_it(daemon: Any) ->
         assert len(told) == 5 and "Elsewhere" not in "".join(filter(None, told))
 
 
-# -- a path that a renamed note has left belongs to the next note of that name --
-
-
-def test_a_note_in_the_place_of_one_that_was_renamed_before_is_told_once(world: Any) -> None:
+def test_a_path_that_a_renamed_note_has_left_belongs_to_the_next_note_of_that_name(world: Any) -> None:
     with world.connect() as client:
         agent = Agent(client, world.vault)
-        rename(world, client, "Plan.md", "Old.md")
-        world.add({"Plan.md": "# Another plan\n"})
+        for note in ("Plan.md", "Ideas.md"):
+            rename(world, client, note, f"Old {note}")
+            world.add({note: "# Another one\n"})
         show(client, "active_note_set", note="Plan.md")
-        assert "looking at: Plan.md" in agent.told()
-        assert agent.told() == ""
-
-
-def test_a_pin_in_the_place_of_a_note_that_was_renamed_before_stays_pinned(world: Any) -> None:
-    with world.connect() as client:
-        agent = Agent(client, world.vault)
-        rename(world, client, "Ideas.md", "Old.md")
-        world.add({"Ideas.md": "# New ideas\n"})
+        show(client, "note_pinned", note="Old Ideas.md")
         show(client, "note_pinned", note="Ideas.md")
-        assert "pinned: Ideas.md" in agent.told()
+        whole = agent.told()
+        assert "looking at: Plan.md" in whole and "Ideas.md" in whole
+        assert agent.told() == "", "once"
         show(client, "note_pinned", note="Budget.md")
-        assert agent.told().splitlines()[1:-1] == ["pinned since: Budget.md"]
-
-
-def test_a_note_that_nobody_edited_is_not_said_to_be(world: Any) -> None:
-    with world.connect() as client:
-        agent = Agent(client, world.vault)
-        rename(world, client, "Ideas.md", "Old.md")
-        world.add({"Ideas.md": "# New ideas\n"})
-        show(client, "note_pinned", note="Old.md")
-        show(client, "note_pinned", note="Ideas.md")
-        assert agent.told()
-        show(client, "note_pinned", note="Budget.md")
-        assert "edited" not in agent.told()
-
-
-def test_a_pin_that_was_only_counted_is_not_said_to_be_new(daemon: Any) -> None:
-    running = daemon(notes={f"{at}.md": f"# {at}\n" for at in range(52)})
-    with running.connect() as client:
-        agent = Agent(client, running.vault)
-        for at in range(52):
-            show(client, "note_pinned", note=f"{at}.md")
-        assert agent.told()
-        show(client, "note_unpinned", note="3.md")
-        assert agent.told().splitlines()[1:-1] == ["no longer pinned: 3.md"]
+        assert agent.told().splitlines()[1:-1] == ["pinned since: Budget.md"], "pins stay, and nobody edited one"
 
 
 # -- after a compaction the agent has nothing --

@@ -41,6 +41,10 @@ NOT_RUN = {
 def used(module_daemon: Any) -> Any:
     """A daemon whose log, notes and clients hold nasty names and texts."""
     running = module_daemon(notes=NOTES)
+    settings = running.root / "home/.cursor/mcp.json"
+    settings.parent.mkdir()
+    entry = {"command": "workspaced", "args": ["mcp", "--vault", f"/{EVIL}"]}
+    settings.write_text(json.dumps({"mcpServers": {EVIL: entry}}, ensure_ascii=False, indent=1))
     with running.connect(f"agent{EVIL}") as client:
         selection = {"note": NOTE, "startLine": 1, "endLine": 1, "text": EVIL}
         for type_, data in (
@@ -104,6 +108,7 @@ def commands(running: Any) -> list[list[str]]:
         ["context", "import", f"{export}.md"],
         ["context", "import", export],
         ["connect"],
+        ["connect", "cursor", "--vault", str(running.vault), "--dry-run"],
         ["hook", "claude", "--show"],
         ["share"],
         ["share", f"agent{EVIL}", "all"],

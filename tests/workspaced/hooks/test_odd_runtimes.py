@@ -1,4 +1,4 @@
-"""`workspaced hook` attacked by runtimes: odd streams, signals, and other daemons of the machine."""
+"""`workspaced hook` and runtimes that are odd: their streams, their signals, and other daemons of the machine."""
 
 import fcntl
 import json
@@ -59,10 +59,9 @@ def silence(_method: str) -> bytes:
 
 
 def long_text(method: str) -> bytes:
-    if method != "workspaced/volunteer":
-        return b""
     result = {"text": "x" * 5_900, "token": "t"}
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode() + b"\n"
+    answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode() + b"\n"
+    return answer if method == "workspaced/volunteer" else b""
 
 
 @pytest.fixture
@@ -163,44 +162,21 @@ def test_a_pipe_that_does_not_block_gets_all_of_the_answer_or_nothing(answering:
     assert not came or json.loads(b"".join(came))
 
 
-# -- other daemons of the machine --
-
-
-def hook(world: Any, *options: str) -> str:
-    """What a hook writes that finds the daemon by its folder."""
-    sent = json.dumps({**SENT, "cwd": str(world.vault)}).encode()
-    done = world.cli("hook", "claude", *options, stdin=sent, env={"WORKSPACED_SOCKET": ""})
-    assert (done.returncode, done.stderr) == (0, "")
-    return str(done.stdout)
-
-
-def announce(world: Any, path: Path, vault: str = "/elsewhere") -> None:
-    """Leaves a record of a daemon beside the one of `world`."""
-    folder = world.root / "home" / ".local/state/workspaced/daemons"
-    record = next(folder.glob("*.json"))
-    wire = {**json.loads(record.read_text()), "workspace": "aaa", "socket": str(path), "vaults": [vault]}
-    other = folder / "aaa-0123456789abcdef.json"
-    other.write_text(json.dumps(wire))
-    other.chmod(0o600)
-
-
-def was_reached(listener: socket.socket) -> bool:
-    try:
-        listener.accept()[0].close()
-    except BlockingIOError:
-        return False
-    return True
-
-
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket away")
 def test_a_hook_connects_to_no_socket_of_another_user(daemon: Any) -> None:
     world = daemon()
-    path = world.root / "h"
+    path, records = world.root / "h", world.root / "home/.local/state/workspaced/daemons"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
         listener.setblocking(False)
         os.chown(path, 12_345, 12_345)
-        announce(world, path)
-        hook(world, "--timeout", "30")
-        assert not was_reached(listener)
+        wire = json.loads(next(records.glob("*.json")).read_text())
+        other = records / "aaa-0123456789abcdef.json"
+        other.write_text(json.dumps({**wire, "workspace": "aaa", "socket": str(path), "vaults": ["/elsewhere"]}))
+        other.chmod(0o600)
+        sent = json.dumps({**SENT, "cwd": str(world.vault)}).encode()
+        done = world.cli("hook", "claude", "--timeout", "30", stdin=sent, env={"WORKSPACED_SOCKET": ""})
+        assert (done.returncode, done.stderr) == (0, "")
+        with pytest.raises(BlockingIOError):
+            listener.accept()
