@@ -156,6 +156,12 @@ def test_many_separators_cost_a_bounded_number_of_readings() -> None:
     assert len(readings("#".join("abcdefghijklmnop" * 20))) < 12
 
 
+def test_notes_that_are_not_archived_win_over_archived_ones(make_state: MakeState) -> None:
+    notes = [note(f"{folder}/log.md", "Log") for folder in "abc"]
+    assert found("Log", *notes, state=make_state(archived=("a/log.md", "c/log.md"))) == ("b/log.md", "title")
+    assert found("Log", notes[0], state=make_state(archived=("a/log.md",))) == ("a/log.md", "title")
+
+
 # -- links --
 
 
