@@ -176,6 +176,11 @@ def test_a_folder_called_as_a_note_hides_no_note(make_vault: MakeVault, make_sta
         assert found is not None and found.id == "sub/plan.md"
 
 
+def test_a_canvas_that_is_none_is_shown_as_it_stands(make_vault: MakeVault, make_state: MakeState) -> None:
+    found = read(make_vault({"a.canvas": "{oak"}), "a.canvas", make_state())
+    assert isinstance(found, Note) and found.text == "{oak" and found.warnings
+
+
 # -- PDFs --
 
 
