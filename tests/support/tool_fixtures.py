@@ -42,6 +42,11 @@ VAULT_ID = VaultId("brain")
 LATER_NS = 10_000_000_000
 
 
+def later_ns() -> int:
+    """A wall clock by which files that were just written are old."""
+    return time.time_ns() + LATER_NS
+
+
 class OwnClock:
     """A vault's own clock, which a test may set forward."""
 
@@ -78,7 +83,7 @@ def make_vault(tmp_path: Path) -> Iterator[Callable[..., Vault]]:
             file.write_bytes(text.encode() if isinstance(text, str) else text)
             os.utime(file, ns=(0, 1_700_000_000_000_000_000))
         # Files just written count as certain: the vault's clock runs ahead of theirs.
-        options = {"clock_ns": lambda: time.time_ns() + LATER_NS, "clock_s": OwnClock(), **options}
+        options = {"clock_ns": later_ns, "clock_s": OwnClock(), **options}
         vault: Any = Vault(folder, **options)
         vault.own_clock = options["clock_s"]
         made.append(vault)

@@ -30,6 +30,6 @@ def test_it_equals_the_standard_library(parts, form) -> None:  # type: ignore[no
     assert normalized(form, text) == unicodedata.normalize(form, text)
 
 
-@pytest.mark.parametrize("text", ["a" + "\u0323\u0307" * 200_000, "a" + "\u1dc2\u1dc1\u200d" * 100_000])
+@pytest.mark.parametrize("text", ["a" + "\u0323\u0307" * 40_000, "a" + "\u1dc2\u1dc1\u200d" * 20_000])
 def test_a_note_of_marks_is_folded_in_seconds(text: str) -> None:
-    assert costs_less_than(20, lambda: search_form(text)), "several hours with an insertion sort"
+    assert costs_less_than(10, lambda: search_form(text)), "many minutes with an insertion sort"

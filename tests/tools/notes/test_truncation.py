@@ -2,7 +2,7 @@
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
@@ -16,22 +16,14 @@ LIMIT_AT_PARAGRAPH = ROOM + len(MARKER) + 2
 PROSE = ["word ", "Sentence. ", "Ende! ", "好。", "もし？", " ", "\t", "1. ", "- ", "> ", "x" * 30]
 BREAKS = ["\n", "\n\n", "\r\n", "\r\n\r\n"]
 FENCES = [
-    "```\n",
-    "```py\n",
-    "\n```\n",
-    "\n~~~~\n",
-    "```",
-    "````",
-    "~~~",
-    "  ```\n",
-    "> ```\n> x\n",
-    "``` x",
-    "`",
-    "a`b",
+    *["```\n", "```py\n", "\n```\n", "\n~~~~\n", "```", "````", "~~~", "  ```\n", "> ```\n> x\n", "``` x", "`"],
+    *["a`b"],
 ]
 CLUSTERS = ["e\u0301", "\u0301\u0302", "👨\u200d👩\u200d👧", "🇩🇪", "🇫", "\u0600", "。\ufe00", "각", "क्ष", "\u200d"]
 pieces = st.sampled_from(PROSE + BREAKS + FENCES + CLUSTERS)
 texts = st.lists(pieces, max_size=120).map("".join)
+MADE_FENCES = ("intro\n\n``` " + "x" * 200 + "` y\n", "~~~\n~~~ " + "x" * 200 + "\n~~~\n")
+"""In which only a cut makes a line a fence."""
 
 
 def pages(text: str, limit: int) -> list[tuple[str, str, int]]:
@@ -67,13 +59,6 @@ def open_fence(text: str) -> bool:
     return bool(run)
 
 
-def test_a_text_within_the_limit_is_returned_as_it_is() -> None:
-    page = truncate("a" * 100, 100)
-    assert page.text == "a" * 100
-    assert (page.truncation.truncated, page.truncation.next_offset) == (False, None)
-    assert (page.truncation.original_length, page.truncation.returned_length) == (100, 100)
-
-
 def test_the_hard_cut_fills_the_limit_to_the_last_character() -> None:
     page = truncate("a" * 1000, 100)
     assert page.text == "a" * 77 + " " + MARKER
@@ -83,13 +68,11 @@ def test_the_hard_cut_fills_the_limit_to_the_last_character() -> None:
 
 
 @pytest.mark.parametrize(("at", "counts"), [(70, False), (71, True), (100, True), (101, False)])
-def test_a_sentence_end_counts_only_beyond_seventy_percent_of_the_room(at: int, counts: bool) -> None:
+def test_a_sentence_or_paragraph_that_ends_counts_only_beyond_seventy_percent_of_the_room(
+    at: int, counts: bool
+) -> None:
     text = "a" * (at - 1) + ". " + "b" * 500
     assert truncate(text, LIMIT_AT_SPACE).text == (text[:at] if counts else text[:ROOM]) + " " + MARKER
-
-
-@pytest.mark.parametrize(("at", "counts"), [(70, False), (71, True), (100, True), (101, False)])
-def test_a_paragraph_break_counts_only_beyond_seventy_percent_of_the_room(at: int, counts: bool) -> None:
     text = "a" * at + "\n\n" + "b" * 500
     page = truncate(text, LIMIT_AT_PARAGRAPH)
     assert page.text.startswith(text[:at] + "\n\n" + MARKER) == counts
@@ -109,22 +92,10 @@ def test_sentences_end_in_every_script_and_before_line_breaks(end: str) -> None:
     assert truncate(text, LIMIT_AT_SPACE).text == "x " * 40 + "end" + end.rstrip() + " " + MARKER
 
 
-def test_a_list_marker_is_no_sentence_end() -> None:
-    text = "w " * 38 + "done.\n1. item " + "z" * 500
-    assert truncate(text, LIMIT_AT_SPACE).truncation.returned_length == len("w " * 38 + "done.")
-
-
 def test_a_crlf_is_never_split_and_crlf_paragraphs_count() -> None:
     text = "a" * 80 + "\r\n\r\n" + "b" * 500
     assert truncate(text, LIMIT_AT_PARAGRAPH).text == "a" * 80 + "\n\n" + MARKER
     assert truncate("a" * 99 + "\r\n" * 300, LIMIT_AT_SPACE).truncation.returned_length == 99
-
-
-@pytest.mark.parametrize("cluster", ["e\u0301", "👨\u200d👩\u200d👧\u200d👦", "🇩🇪", "👍🏽", "각"])
-def test_a_grapheme_cluster_is_never_split(cluster: str) -> None:
-    for lead in range(8):
-        page = truncate("a" * lead + cluster * 300, 100)
-        assert (page.truncation.returned_length - lead) % len(cluster) == 0
 
 
 def test_a_cut_in_code_goes_before_the_fence_if_that_keeps_seventy_percent() -> None:
@@ -142,6 +113,8 @@ def test_else_the_fence_is_closed_within_the_limit_and_opened_anew_on_the_next_p
     second = truncate(text, 100, page.truncation.next_offset)
     assert second.text.startswith("```py\ncode = 1\n")
     assert second.lead == len("```py")
+    listed = "- item\n\n  ~~~~sh\n" + "  run it\n" * 100 + "  ~~~~\n"
+    assert truncate(listed, 100).text.endswith("\n  ~~~~\n\n" + MARKER), "with its indent"
 
 
 def test_a_table_is_cut_between_its_rows() -> None:
@@ -149,28 +122,6 @@ def test_a_table_is_cut_between_its_rows() -> None:
     page = truncate(text, 200)
     assert page.text.endswith("| one. two | three |\n\n" + MARKER)
     assert text[page.truncation.next_offset or 0 :].startswith("\n| one.")
-
-
-def test_a_row_longer_than_the_page_is_cut_within() -> None:
-    text = "| a |\n|---|\n| " + "word " * 100 + "|\n"
-    assert truncate(text, 100, 12).truncation.returned_length > 50
-
-
-def test_an_indented_fence_in_a_list_is_closed_with_its_indent() -> None:
-    text = "- item\n\n  ~~~~sh\n" + "  run it\n" * 100 + "  ~~~~\n"
-    assert truncate(text, 100).text.endswith("\n  ~~~~\n\n" + MARKER)
-
-
-def test_a_line_that_only_the_cut_makes_a_fence_is_closed_too() -> None:
-    for text in ("intro\n\n``` " + "x" * 200 + "` y\n", "~~~\n~~~ " + "x" * 200 + "\n~~~\n"):
-        assert not open_fence(truncate(text, 100).text)
-
-
-def test_the_marker_never_stands_on_a_fences_closing_line() -> None:
-    text = "```\n" + "c " * 40 + "\n```\n" + "w " * 200
-    page = truncate(text, LIMIT_AT_SPACE)
-    assert not open_fence(page.text)
-    assert "```\n\n" + MARKER in page.text
 
 
 def test_an_offset_at_or_beyond_the_end_gives_an_empty_last_page() -> None:
@@ -196,6 +147,9 @@ def test_pages_never_exceed_the_limit_and_together_are_the_whole_text(text: str,
 
 @settings(max_examples=examples(200))
 @given(texts, st.integers(60, 300))
+@example(MADE_FENCES[0], 100)
+@example(MADE_FENCES[1], 100)
+@example("```\n" + "c " * 40 + "\n```\n" + "w " * 200, LIMIT_AT_SPACE)
 def test_no_cut_page_leaves_a_fence_open(text: str, limit: int) -> None:
     for shown, _, _ in pages(text, limit)[:-1]:
         assert not open_fence(shown), shown

@@ -43,7 +43,7 @@ from workspaced_tools.privacy.recording_redaction import Redacted, redact, redac
 from workspaced_tools.privacy.rephrased_answers import Rephrased
 from workspaced_tools.recording.format import Exchange, RecordedNote
 from workspaced_tools.replay.bundling import make_bundle
-from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes
+from workspaced_tools.replay.call_replay import ANSWER_TYPES, Notes
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 
 KEY = bytes(range(KEY_BYTES))
@@ -221,7 +221,7 @@ def play(session: Any, canary: Canaries, space: str = "%20") -> None:
 
 
 @pytest.mark.fault(row=44)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_secret_is_in_a_redacted_bundle_and_every_call_in_it_is_made_again(session: Any, seed: int) -> None:
     canary = Canaries(seed)
     play(session, canary)
@@ -236,11 +236,10 @@ def test_no_secret_is_in_a_redacted_bundle_and_every_call_in_it_is_made_again(se
         assert {each.outcome for each in again} == {Outcome.SAME}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_results_keep_their_shape(session: Any, seed: int) -> None:
+def test_results_keep_their_shape(session: Any) -> None:
     # Of an escaped character in a link the digits are exchanged as well: there a link may be lost.
-    play(session, Canaries(seed), space="-")
-    with redacted_bundle(session.data, random.Random(seed).randbytes(KEY_BYTES)) as (content, _made, part):
+    play(session, Canaries(0), space="-")
+    with redacted_bundle(session.data, random.Random(0).randbytes(KEY_BYTES)) as (content, _made, part):
         for before, after in zip(verified(part), bundle_verified(content), strict=True):
             assert before.served is not None
             assert after.served is not None
@@ -310,25 +309,6 @@ def test_equal_names_stay_equal_and_titles_fit_their_paths(session: Any) -> None
     assert f"[[{title.lower()}]]" in found[0]["content"]
 
 
-def test_the_state_is_that_of_the_log_under_other_names(session: Any) -> None:
-    canary = Canaries(11)
-    play(session, canary)
-    names = Pseudonyms(KEY)
-    for last in (3, 10_000):
-        with redacted_bundle(session.data, last=last) as (content, _made, part):
-            with open_source(io.BytesIO(content)) as source:
-                hidden, plain = to_json(replay(source).state), to_json(replay(part).state)
-            assert [each.id for each in hidden.pinned_notes] == [
-                names.text(each.id) for each in plain.pinned_notes
-            ]
-            assert [each.id for each in hidden.recent_notes] == [
-                names.text(each.id) for each in plain.recent_notes
-            ]
-            assert [each.id for each in hidden.temporary_tabs] == [each.id for each in plain.temporary_tabs]
-            assert hidden.sharing == {names.text(name): level for name, level in dict(plain.sharing).items()}  # type: ignore[arg-type]
-            assert [vault.path for vault in hidden.vaults] == ["[redacted]"] * 2
-
-
 # -- any session --
 
 steps = st.lists(
@@ -380,34 +360,34 @@ def test_any_session_replays_from_its_bundle_redacted_or_not(taken: list[Any], k
 # -- what cannot be made again --
 
 
-def test_a_call_whose_recording_is_gone_keeps_none(session: Any) -> None:
+@pytest.fixture
+def called(session: Any) -> Any:
+    """A closed session in which the active note was asked for."""
     sessions.write(session.vaults["one"], "a.md", b"# Alpha\n")
     session.open()
     session.look_at("a.md")
     session.call("get_current_note")
     session.close()
-    for path in (session.data / "served").glob("??/*"):
-        path.unlink()
-    with redacted_bundle(session.data) as (content, made, _part):
-        assert made.calls_lost == 1
-        [call] = bundle_verified(content)
-        assert call.outcome is Outcome.NOT_RECORDED
+    return session
 
 
-def test_a_call_that_comes_out_otherwise_loses_its_recording(
-    session: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sessions.write(session.vaults["one"], "a.md", b"# Alpha\n")
-    session.open()
-    session.look_at("a.md")
-    session.call("get_current_note")
-    session.close()
-    monkeypatch.setattr(
-        recording_redaction, "replay_answer", lambda *_args: b'{"success":false,"code":"INTERNAL"}'
-    )
+def assert_lost(session: Any) -> None:
+    """Of a redacted bundle of it, that the call's recording is in it no more."""
     with redacted_bundle(session.data) as (content, made, _part):
         assert made.calls_lost == 1
         assert [each.outcome for each in bundle_verified(content)] == [Outcome.NOT_RECORDED]
+
+
+def test_a_call_whose_recording_is_gone_keeps_none(called: Any) -> None:
+    for path in (called.data / "served").glob("??/*"):
+        path.unlink()
+    assert_lost(called)
+
+
+def test_a_call_that_comes_out_otherwise_loses_its_recording(called: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = b'{"success":false,"code":"INTERNAL"}'
+    monkeypatch.setattr(recording_redaction, "replay_answer", lambda *_args: other)
+    assert_lost(called)
 
 
 # -- questions put otherwise --
@@ -461,17 +441,6 @@ def test_a_question_put_otherwise_gets_the_answer_of_the_one_asked_in_its_place(
     assert asked.to(Search(SearchQuery("Z", 1))).total == 2
     with pytest.raises(NotRecorded):
         asked.to(Overview(5))
-
-
-def test_what_was_asked_then_is_a_recording_of_it() -> None:
-    asked = answers()
-    given = [asked.to(Search(SearchQuery("Y", 1))), asked.to(names("c.md", "b.md")), asked.to(NoteCount())]
-    again = Answers(asked.asked, Notes(lambda _name: None))
-    assert given == [
-        again.to(Search(SearchQuery("Y", 1))),
-        again.to(names("c.md", "b.md")),
-        again.to(NoteCount()),
-    ]
 
 
 # -- values --
@@ -549,16 +518,11 @@ def test_a_note_keeps_the_keys_that_the_tools_know_in_its_front_matter_only(text
     assert ("title:" in made) == text.startswith("---\ntitle")
 
 
-def test_a_damaged_recording_counts_as_none(session: Any) -> None:
-    sessions.write(session.vaults["one"], "a.md", b"# Alpha\n")
-    session.open()
-    session.call("get_current_note")
-    session.close()
-
+def test_a_damaged_recording_counts_as_none(called: Any) -> None:
     def damaged(_name: str) -> bytes | None:
         raise LogDamaged("not what its name says")
 
-    with DirectorySource(session.data) as source, tempfile.TemporaryDirectory() as directory:
+    with DirectorySource(called.data) as source, tempfile.TemporaryDirectory() as directory:
         part = cut(source)
         part.blob = damaged
         assert redact(part, Pseudonyms(KEY), EvictableBlobStore(Path(directory))).calls_lost == 1

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -37,7 +38,7 @@ def _found_by_another_call(vault: Vault) -> None:
 
 
 @pytest.fixture
-def vault(make_vault: Callable[..., Any]) -> Any:
+def vault(make_vault: MakeVault) -> Any:
     vault = make_vault({NOTE: "# A\n"})
     assert not vault.withholds(NOTE), "which records the finding"
     return vault

@@ -4,17 +4,16 @@ import os
 import signal
 import sys
 import threading
-import time
-import unicodedata
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.index_contents import held
+from support.tool_fixtures import MakeVault, later_ns
 
 from workspaced_events.ids import NoteId
-from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Globs, Policy
@@ -28,7 +27,6 @@ from workspaced_tools.vault.vault import Vault
 ALWAYS = Bounds(notes=0, stale=0)
 NEVER = Bounds(notes=1_000_000, stale=1_000_000)
 CLOSE_S = 60.0
-LATER_NS = 10_000_000_000
 FILES = {
     **{f"d{n % 7}/n{n}.md": f"# Title {n}\n\nword{n % 5} [[n{n + 1}]] #tag{n % 3}\n" for n in range(150)},
     "private.md": "---\nworkspaced: private\n---\nsecret",
@@ -40,13 +38,6 @@ FILES = {
     "bytes.md": b"# By\xfftes",
     IGNORE_FILE: "denied/\n",
 }
-
-MakeVault = Callable[..., Vault]
-
-
-def later_ns() -> int:
-    """A wall clock by which files that were just written are old."""
-    return time.time_ns() + LATER_NS
 
 
 @pytest.fixture(autouse=True)
@@ -87,23 +78,6 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> type[Watched]:
     return Watched
 
 
-def held(vault: Vault) -> dict[str, Any]:
-    """What the index holds, by path instead of row."""
-    read = vault.index.file.read
-    path = dict(read("SELECT note, path FROM notes"))
-    columns = "path, title, front_matter_id, aliases, stat, sha256, withheld, has_text"
-    found: dict[str, Any] = {"notes": sorted(read(f"SELECT {columns} FROM notes"))}
-    for table in ("names", "links", "link_keys", "tags"):
-        rows = read(f"SELECT note, * FROM {table}")
-        noted = [name for _, name, *_ in read(f"PRAGMA table_info({table})")].index("note") + 1
-        rows = [(path[row[0]], *row[1:noted], *row[noted + 1 :]) for row in rows]
-        found[table] = sorted(rows, key=repr)
-    found["texts"] = sorted((path[row[0]], *row[1:]) for row in read("SELECT * FROM texts"))
-    found["tag counts"] = sorted(read("SELECT tag, notes FROM tag_counts WHERE notes"))
-    found["counts"] = (vault.index.count(), vault.index.link_count(), vault.index.withheld_count())
-    return found
-
-
 def scratch(vault: Vault) -> dict[str, Any]:
     fresh = Vault(vault.root.path, deny=["setting/"], inline=NEVER, clock_ns=later_ns)
     fresh.reconcile()
@@ -122,39 +96,6 @@ def make(make_vault: MakeVault, tmp_path: Path) -> Callable[..., Vault]:
         return make_vault(FILES, indexed=False, **options)
 
     return made
-
-
-def test_workers_file_what_a_survey_in_process_files(make: MakeVault, workers: type[Watched]) -> None:
-    vault = make()
-    vault.reconcile()
-    assert workers.started == 1
-    assert held(vault) == scratch(vault)
-    found = vault.searches.search(SearchQuery("東京", 5))
-    assert ([hit.note.id for hit in found.hits], found.complete) == (["空.md"], True)
-    assert vault.searches.search(SearchQuery("secret denied", 5)).total == 0
-    assert vault.statistics().withheld == 3
-
-
-def test_workers_tell_what_became_different_since(
-    make: MakeVault, workers: type[Watched], settle: Callable[[Vault], Any]
-) -> None:
-    vault = make()
-    vault.reconcile()
-    root = vault.root.path
-    (root / "d1/n1.md").write_text("# Edited")
-    (root / "d2/n2.md").unlink()
-    (root / "d3").rename(root / "moved")
-    (root / "new.md").write_text("# New")
-    (root / IGNORE_FILE).write_text("d4/\n")
-    changes = vault.reconcile()
-    assert workers.started == 2
-    assert [each.id for each in changes.changed] == ["d1/n1.md"]
-    assert changes.deleted == ("d2/n2.md",)
-    assert "new.md" in [each.id for each in changes.created]
-    assert len(changes.renamed) == sum(1 for path in FILES if path.startswith("d3/"))
-    settle(vault)  # the former rules count no longer
-    vault.reconcile()
-    assert held(vault) == scratch(vault)
 
 
 def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
@@ -210,7 +151,7 @@ def test_a_note_that_changes_while_it_is_surveyed_ends_up_as_it_is_last(
     assert vault.searches.search(SearchQuery("came", 1)).total == 1
 
 
-@pytest.mark.parametrize("when", ["at once", "after some notes", "at the report", "among the texts"])
+@pytest.mark.parametrize("when", ["at once", "at the report", "among the texts"])
 def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     when: str, make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,7 +160,6 @@ def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     def kill(these: Watched, batch: Batch) -> None:
         now = {
             "at once": True,
-            "after some notes": bool(batch.notes),
             "at the report": batch.report is not None,
             "among the texts": bool(batch.texts),
         }
@@ -253,20 +193,6 @@ def test_where_no_worker_can_be_started_the_survey_goes_on_in_process(
     assert held(vault) == scratch(vault)
 
 
-def test_an_absent_folder_is_told_and_loses_no_names(make: MakeVault, workers: type[Watched]) -> None:
-    vault = make()
-    vault.reconcile()
-    away = vault.root.path.with_name("away")
-    vault.root.path.rename(away)
-    with pytest.raises(ReadFailed):
-        vault.reconcile()
-    assert workers.started == 1
-    assert vault.index.count() == 154
-    away.rename(vault.root.path)
-    vault.reconcile()
-    assert held(vault) == scratch(vault)
-
-
 def test_a_folder_that_goes_away_under_the_workers_loses_no_names(
     make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,26 +214,15 @@ def test_a_folder_that_goes_away_under_the_workers_loses_no_names(
     assert held(vault) == scratch(vault)
 
 
-@pytest.mark.parametrize("batches", [0, 1, 3])
 def test_closing_ends_the_workers_and_the_next_start_goes_on(
-    batches: int, make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     reached, go_on = threading.Event(), threading.Event()
-    met: list[Batch] = []
 
-    class Held(Watched):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments)
-            if batches == 0:
-                reached.set()
+    def hold(_: Watched, _batch: Batch) -> None:
+        reached.set()
+        go_on.wait(CLOSE_S)
 
-    def hold(_: Watched, batch: Batch) -> None:
-        met.append(batch)
-        if len(met) == batches:
-            reached.set()
-            go_on.wait(CLOSE_S)
-
-    monkeypatch.setattr(indexer, "CrawlWorkers", Held)
     monkeypatch.setattr(workers, "meet", staticmethod(hold))
     vault = make()
     vault.start()
@@ -323,27 +238,6 @@ def test_closing_ends_the_workers_and_the_next_start_goes_on(
     again.reconcile()
     assert held(again) == scratch(again)
     again.close()
-
-
-def test_file_names_that_are_not_nfc_keep_their_notes(make_vault: MakeVault, workers: type[Watched]) -> None:
-    nfc, nfd = (unicodedata.normalize(form, "Crème brûlée") for form in ("NFC", "NFD"))
-    vault = make_vault(
-        {f"{nfd}.md": "alone", f"{nfd}/{nfd}.md": "below", f"both {nfd}.md": "nfd", f"both {nfc}.md": "nfc"},
-        indexed=False,
-        inline=ALWAYS,
-    )
-    if len(os.listdir(vault.root.path)) < 4:
-        pytest.skip("the file system normalises names")
-    vault.reconcile()
-    assert workers.started == 1
-    assert set(vault.index.ids()) == {f"{nfc}.md", f"{nfc}/{nfc}.md", f"both {nfc}.md", f"both {nfd}.md"}
-    assert [hit.note.id for hit in vault.searches.search(SearchQuery("below", 5)).hits] == [f"{nfc}/{nfc}.md"]
-    found = vault.links.resolve(f"{nfc}/{nfc}", EMPTY_VAULT)
-    assert found.note is not None and found.note.id == f"{nfc}/{nfc}.md"
-    (vault.root.path / f"both {nfc}.md").unlink()
-    changes = vault.reconcile()
-    assert changes.deleted == (f"both {nfd}.md",)
-    assert held(vault) == scratch(vault)
 
 
 def test_a_note_that_cannot_be_parsed_keeps_no_other_out(

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.tool_fixtures import later_ns
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -22,7 +22,6 @@ from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.database import IndexFile, IndexLost
 from workspaced_tools.vault.vault import Vault
 
-LATER_NS = 10_000_000_000
 FILES = {
     **{f"d{n % 3}/n{n}.md": f"# Title {n}\n\nword{n % 5} [[n{n + 1}]] #tag{n % 3}\n" for n in range(20)},
     "private.md": "---\nworkspaced: private\n---\nsecret word1",
@@ -42,7 +41,7 @@ class Place:
         self.opened().close()
 
     def opened(self) -> Vault:
-        vault = Vault(self.folder, cache_dir=self.cache, clock_ns=lambda: time.time_ns() + LATER_NS)
+        vault = Vault(self.folder, cache_dir=self.cache, clock_ns=later_ns)
         vault.reconcile()
         return vault
 
@@ -57,7 +56,7 @@ class Place:
 
     def kept(self) -> tuple[bool, dict[str, Any], Changes]:
         """Whether what was left behind was used, the answers, and what the first comparison told."""
-        vault = Vault(self.folder, cache_dir=self.cache, clock_ns=lambda: time.time_ns() + LATER_NS)
+        vault = Vault(self.folder, cache_dir=self.cache, clock_ns=later_ns)
         try:
             used = vault.index.open()
             assert not self.seal.exists()
@@ -89,7 +88,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 @pytest.fixture(scope="module")
 def right(place: Place) -> dict[str, Any]:
-    vault = Vault(place.folder, clock_ns=lambda: time.time_ns() + LATER_NS)
+    vault = Vault(place.folder, clock_ns=later_ns)
     vault.reconcile()
     try:
         return answers(vault)
@@ -103,91 +102,19 @@ def test_what_was_closed_in_good_order_is_used_again(place: Place, right: dict[s
     assert sorted(file.suffix for file in place.cache.iterdir()) == [".seal", ".sqlite"]
 
 
-def unlinked(place: Place) -> None:
-    place.database.unlink()
-
-
-def truncated(place: Place) -> None:
-    os.truncate(place.database, place.database.stat().st_size // 2)
-
-
-def emptied(place: Place) -> None:
-    os.truncate(place.database, 0)
-
-
-def garbage(place: Place) -> None:
-    place.database.write_bytes(os.urandom(place.database.stat().st_size))
-
-
-def zeros(place: Place) -> None:
-    place.database.write_bytes(bytes(place.database.stat().st_size))
-
-
-def longer(place: Place) -> None:
-    with place.database.open("ab") as file:
-        file.write(bytes(4096))
-
-
-def a_folder(place: Place) -> None:
-    name = place.database
-    name.unlink()
-    name.mkdir()
-    (name / "x").touch()
+def another_in_its_place(file: Path, make: Callable[[Path], object]) -> None:
+    file.unlink()
+    make(file)
 
 
 def a_symlink(place: Place) -> None:
-    name = place.database
-    name.rename(place.folder.parent / "elsewhere")
-    name.symlink_to("../elsewhere")
+    file = place.database
+    file.rename(place.folder.parent / "elsewhere")
+    file.symlink_to("../elsewhere")
 
 
-def without_seal(place: Place) -> None:
-    place.seal.unlink()
-
-
-def garbled_seal(place: Place) -> None:
-    place.seal.write_bytes(b"{\xff")
-
-
-def seal_of_another_version(place: Place) -> None:
-    place.seal.write_text(json.dumps({**json.loads(place.seal.read_text()), "version": 999}))
-
-
-def seal_of_another_sqlite(place: Place) -> None:
-    place.seal.write_text(json.dumps({**json.loads(place.seal.read_text()), "sqlite": "3.0.0"}))
-
-
-def a_fifo(place: Place) -> None:
-    name = place.database
-    name.unlink()
-    os.mkfifo(name)
-
-
-def a_fifo_as_seal(place: Place) -> None:
-    place.seal.unlink()
-    os.mkfifo(place.seal)
-
-
-def a_folder_as_seal(place: Place) -> None:
-    place.seal.unlink()
-    place.seal.mkdir()
-
-
-def a_folder_beside(place: Place) -> None:
-    Path(f"{place.database}-wal").mkdir()
-
-
-def a_fifo_where_the_next_seal_is_written(place: Place) -> None:
-    place.seal.unlink()
-    os.mkfifo(place.database.with_suffix(".new"))
-
-
-def a_log_beside(place: Place) -> None:
-    Path(f"{place.database}-wal").write_bytes(b"left")
-
-
-def a_journal_beside(place: Place) -> None:
-    Path(f"{place.database}-journal").write_bytes(b"left")
+def seal_with(place: Place, **changes: object) -> None:
+    place.seal.write_text(json.dumps({**json.loads(place.seal.read_text()), **changes}))
 
 
 def row_changed_by_another_program(place: Place) -> None:
@@ -196,32 +123,42 @@ def row_changed_by_another_program(place: Place) -> None:
     db.close()
 
 
-def of_another_vault(place: Place, *, seal: bool = True) -> None:
+def of_another_vault(place: Place) -> None:
     other = Place(place.folder.parent / "other", {"d0/n0.md": "# Foreign\n\nword1", "x.md": "# Title 3"})
     shutil.copy(other.database, place.database)
-    if seal:
-        shutil.copy(other.seal, place.seal)
+    shutil.copy(other.seal, place.seal)
     shutil.rmtree(other.folder.parent)
 
 
-def of_another_vault_without_its_seal(place: Place) -> None:
-    of_another_vault(place, seal=False)
-
-
-DAMAGES = (
-    *(unlinked, truncated, emptied, garbage, zeros, longer, a_folder, a_symlink, without_seal, garbled_seal),
-    *(seal_of_another_version, seal_of_another_sqlite, a_log_beside, a_journal_beside),
-    *(a_fifo, a_fifo_as_seal, a_folder_as_seal, a_folder_beside, a_fifo_where_the_next_seal_is_written),
-    *(row_changed_by_another_program, of_another_vault, of_another_vault_without_its_seal),
-)
+DAMAGES: dict[str, Callable[[Place], object]] = {
+    "gone": lambda place: place.database.unlink(),
+    "truncated": lambda place: os.truncate(place.database, place.database.stat().st_size // 2),
+    "zeros": lambda place: place.database.write_bytes(bytes(place.database.stat().st_size)),
+    "longer": lambda place: os.truncate(place.database, place.database.stat().st_size + 4096),
+    "a folder": lambda place: another_in_its_place(place.database, lambda file: (file / "x").mkdir(parents=True)),
+    "a symlink": a_symlink,
+    "a FIFO": lambda place: another_in_its_place(place.database, os.mkfifo),
+    "without seal": lambda place: place.seal.unlink(),
+    "a garbled seal": lambda place: place.seal.write_bytes(b"{\xff"),
+    "a FIFO as seal": lambda place: another_in_its_place(place.seal, os.mkfifo),
+    "a folder as seal": lambda place: another_in_its_place(place.seal, Path.mkdir),
+    "a FIFO as next seal": lambda place: another_in_its_place(
+        place.seal, lambda file: os.mkfifo(file.with_suffix(".new"))
+    ),
+    "of another version": lambda place: seal_with(place, version=999),
+    "of another SQLite": lambda place: seal_with(place, sqlite="3.0.0"),
+    "a log beside": lambda place: Path(f"{place.database}-wal").write_bytes(b"left"),
+    "a journal beside": lambda place: Path(f"{place.database}-journal").write_bytes(b"left"),
+    "a folder beside": lambda place: Path(f"{place.database}-wal").mkdir(),
+    "a row changed": row_changed_by_another_program,
+    "of another vault": of_another_vault,
+}
 
 
 @pytest.mark.fault(row=13)
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_what_is_not_as_it_was_left_is_made_anew(
-    damage: Callable[[Place], None], place: Place, right: dict[str, Any]
-) -> None:
-    damage(place)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_not_as_it_was_left_is_made_anew(damage: str, place: Place, right: dict[str, Any]) -> None:
+    DAMAGES[damage](place)
     assert place.kept() == (False, right, Changes())
     assert place.kept() == (True, right, Changes())
 
@@ -268,7 +205,7 @@ def test_an_index_ahead_of_notes_put_back_from_a_backup_is_brought_back_by_compa
     place.opened().close()
     shutil.rmtree(place.folder)
     shutil.copytree(tmp_path / "backup", place.folder)
-    vault = Vault(place.folder, cache_dir=place.cache, clock_ns=lambda: time.time_ns() + LATER_NS)
+    vault = Vault(place.folder, cache_dir=place.cache, clock_ns=later_ns)
     try:
         changes = vault.reconcile()
         assert answers(vault) == right
@@ -277,19 +214,6 @@ def test_an_index_ahead_of_notes_put_back_from_a_backup_is_brought_back_by_compa
     assert "d0/n0.md" in [each.id for each in changes.changed]
     assert changes.deleted == ("later.md",)
     assert place.kept() == (True, right, Changes())
-
-
-def test_a_crash_leaves_nothing_that_is_trusted(place: Place, right: dict[str, Any], tmp_path: Path) -> None:
-    vault = place.opened()
-    (place.folder / "new.md").write_text("# New")
-    vault.changed(["new.md"])
-    shutil.copytree(place.cache, tmp_path / "kept")
-    vault.close()
-    shutil.rmtree(place.cache)
-    shutil.copytree(tmp_path / "kept", place.cache)
-    assert not place.seal.exists()
-    (place.folder / "new.md").unlink()
-    assert place.kept() == (False, right, Changes())
 
 
 def test_after_closing_nothing_opens_the_index_again(place: Place, right: dict[str, Any]) -> None:
@@ -348,29 +272,6 @@ def test_a_write_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
     file.close()
 
 
-def test_a_file_at_rest_keeps_little_memory_and_works_on(tmp_path: Path) -> None:
-    file = IndexFile(tmp_path, "/vault")
-    file.rest()
-    file.open()
-
-    def write(path: str) -> int:
-        with file.writing() as db:
-            db.execute("INSERT INTO private VALUES (?, 2)", (path,))
-            [(kib,)] = db.execute("PRAGMA cache_size").fetchall()
-        return -int(kib)
-
-    file.expect_writes()
-    building = write("a.md")
-    assert file.read("SELECT path FROM private") == [("a.md",)]
-    file.rest()
-    assert write("b.md") < building / 10
-    assert file.read("SELECT path FROM private") == [("a.md",), ("b.md",)]
-    file.drop()
-    file.expect_writes()
-    file.rest()
-    file.close()
-
-
 def test_after_the_files_were_compared_the_memory_is_free_and_the_caller_is_told(tmp_path: Path) -> None:
     caches: list[int] = []
 
@@ -392,12 +293,11 @@ def test_two_vaults_share_a_directory(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "n.md").write_text(f"# {name}")
-        made.append(
-            Vault(tmp_path / name, cache_dir=tmp_path / "cache", clock_ns=lambda: time.time_ns() + LATER_NS)
-        )
+        made.append(Vault(tmp_path / name, cache_dir=tmp_path / "cache"))
         made[-1].reconcile()
     for vault, title in zip(made, ("one", "two"), strict=True):
         found = vault.links.resolve("n", EMPTY_VAULT).note
         assert found is not None and found.title == title
         vault.close()
     assert len(list((tmp_path / "cache").glob("*.seal"))) == 2
+    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700

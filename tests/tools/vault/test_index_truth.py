@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.index_contents import held
 from support.profiles import examples
+from support.tool_fixtures import later_ns
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -28,7 +30,6 @@ from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.index.indexer import INLINE
 from workspaced_tools.vault.vault import Vault
 
-LATER_NS = 10_000_000_000
 NFC, NFD = (unicodedata.normalize(form, "x/Crème.md") for form in ("NFC", "NFD"))
 PATHS = ("a.md", "b.md", "A.md", "x/a.md", "x/b.md", "x/y/c.md", "x.z/d.md", "private/e.md", NFC, NFD)
 FOLDERS = ("x", "x/y", "x.z", "private", "new", "a.md")
@@ -50,10 +51,6 @@ BODIES = (
 RULES = (None, "private/\n", "x/\n!x/a.md\n", "*.md\n", "/**/\n", "Cr*\n")
 
 Step = tuple[Any, ...]
-
-
-def later() -> int:
-    return time.time_ns() + LATER_NS
 
 
 class World:
@@ -158,7 +155,7 @@ class World:
 
 @contextmanager
 def world(
-    clock_ns: Callable[[], int] = later, clock_s: Callable[[], float] = time.monotonic, inline: Bounds = INLINE
+    clock_ns: Callable[[], int] = later_ns, clock_s: Callable[[], float] = time.monotonic, inline: Bounds = INLINE
 ) -> Iterator[World]:
     with TemporaryDirectory() as place:
         made = World(Path(place), clock_ns, clock_s, inline)
@@ -166,32 +163,6 @@ def world(
             yield made
         finally:
             made.vault.close()
-
-
-def held(vault: Vault) -> dict[str, Any]:
-    """All that the index holds, by path instead of row; its full-text tables hold these texts and no others."""
-    read = vault.index.file.read
-    path = dict(read("SELECT note, path FROM notes"))
-    whole = {
-        "notes": "path, title, front_matter_id, aliases, stat, mtime_ns, sha256, withheld, has_text FROM notes",
-        "tag counts": "tag, notes FROM tag_counts WHERE notes <> 0",
-        "trigrams": "term, doc FROM gram_terms",
-        "trigrams of names": "term, doc FROM name_gram_terms",
-        "signs": "term, doc FROM sign_terms",
-    }
-    by_note = {
-        "names": "note, key FROM names",
-        "links": "note, n, target, wiki, heading, embed, line, context FROM links",
-        "link keys": "note, n, key FROM link_keys",
-        "tags": "note, tag, shown FROM tags",
-        "texts": "note, text FROM texts",
-    }
-    found: dict[str, Any] = {what: sorted(read(f"SELECT {sql}"), key=repr) for what, sql in whole.items()}
-    for what, sql in by_note.items():
-        found[what] = sorted(((path[row[0]], *row[1:]) for row in read(f"SELECT {sql}")), key=repr)
-    found["counts"] = (vault.index.count(), vault.index.link_count(), vault.index.withheld_count())
-    found["spelled"] = {note: vault.root.stat_note(note).st_ino for note in sorted(path.values())}
-    return found
 
 
 paths = st.sampled_from(PATHS)

@@ -1,9 +1,7 @@
 """A note's level: by rules, settings and front matter, the strictest counts; and what each audience is shown."""
 
 import os
-import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,12 @@ from hypothesis import strategies as st
 from support import images
 from support.profiles import examples
 from support.requested_vault import RequestedVault
+from support.tool_fixtures import later_ns
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import SETTLE_S
-from workspaced_tools.notes.note import Level, Note, StatKey
-from workspaced_tools.notes.privacy_flag import flag_line, level_of
+from workspaced_tools.notes.note import Level, Note
 from workspaced_tools.ports.asking import Audience
 from workspaced_tools.ports.images import NoteImage
 from workspaced_tools.ports.questions import (
@@ -40,71 +38,14 @@ from workspaced_tools.ports.questions import (
     Similar,
 )
 from workspaced_tools.ports.vault import LinkName, SearchQuery
-from workspaced_tools.vault.files.glob_rules import RuleInvalid
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.vault import Vault
 
-LATER_NS = 10_000_000_000
 NEVER, ON_REQUEST, VOLUNTEER = Level
 FLAG = "---\nworkspaced: on-request\n---\n"
 HERE, BY_WORKERS = Bounds(notes=1_000, stale=1_000), Bounds(notes=0, stale=0)
-
-
-# -- front matter --
-
-
-def flagged(fields: str) -> Level:
-    return level_of(Note(NoteId("a.md"), StatKey(1, 1, 1, 1, 1), None, "", f"---\n{fields}\n---\ntext".encode()))
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        "workspaced: on-request",
-        "WORKSPACED: On-Request",
-        "workspaced: on request",
-        "workspaced: on_request",
-        "workspaced: [on-request]",
-        "workspaced: shown on-request, please",
-        "workspaced: on\u2011request",
-        "workspaced: on-re\u200bquest",
-        "workspaced: {on-request: true}",
-        "workspaced: {share: on-request}",
-        "base: &b\n  workspaced: on-request\n<<: *b",
-        "workspaced: !x on-request",
-    ],
-)
-def test_front_matter_may_say_on_request_in_these_ways(fields: str) -> None:
-    assert flagged(fields) is ON_REQUEST
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        "workspaced: [on-request, private]",
-        "workspaced: private on-request",
-        "workspaced: {on-request: true, private: true}",
-        "workspaced: {on-request: true, share: none}",
-        "workspaced: on-request\nWorkspaced: private",
-        "workspaced: on-request\n: [",
-        "workspaced: [draft, on-request]",
-        "workspaced: on requests",
-    ],
-)
-def test_the_stricter_of_two_flags_counts_and_what_cannot_be_read_is_private(fields: str) -> None:
-    assert flagged(fields) is NEVER
-
-
-@pytest.mark.parametrize("fields", ["workspaced: {on-request: no}", "on-request: true", "workspaced: all"])
-def test_other_front_matter_says_nothing(fields: str) -> None:
-    assert flagged(fields) is VOLUNTEER
-
-
-def test_the_line_of_the_flag_is_found() -> None:
-    assert flag_line(b"---\ntitle: x\nWorkspaced: on-request\n---\n") == 3
-    assert flag_line(b"# Text") is None
 
 
 # -- rules --
@@ -112,27 +53,24 @@ def test_the_line_of_the_flag_is_found() -> None:
 
 def policy(folder: Path, rules: str = "", deny: Sequence[str] = (), on_request: Sequence[str] = ()) -> Policy:
     (folder / IGNORE_FILE).write_text(rules)
-    return Policy(VaultRoot(folder), deny, on_request, clock_ns=lambda: time.time_ns() + LATER_NS)
+    return Policy(VaultRoot(folder), deny, on_request, clock_ns=later_ns)
 
 
-def test_a_section_gives_the_rules_below_it_its_level(tmp_path: Path) -> None:
+def test_a_section_gives_the_rules_below_it_its_level_and_of_several_sources_the_strictest_counts(
+    tmp_path: Path,
+) -> None:
     rules = policy(tmp_path, "a.md\n#: on-request\nb.md\nd/*\n#:never\nc.md\n#: volunteer\nd/e.md\n# text\nf.md\n")
     assert rules.problem is None
     assert [rules.level(f"{name}.md") for name in "abcf"] == [NEVER, ON_REQUEST, NEVER, VOLUNTEER]
     assert (rules.level("d/x.md"), rules.level("d/e.md")) == (ON_REQUEST, VOLUNTEER)
+    rules = policy(tmp_path, "#: on-request\na.md\n#: volunteer\nb.md\nc.md\n", ["b.md"], ["c.md", "!d.md"])
+    assert [rules.level(f"{name}.md") for name in "abcd"] == [ON_REQUEST, NEVER, ON_REQUEST, VOLUNTEER]
 
 
 def test_within_a_file_the_last_match_counts_and_folders_keep_what_is_in_them(tmp_path: Path) -> None:
     rules = policy(tmp_path, "*.md\n#: on-request\na.md\n!b.md\nd/\n!d/x.md\n#: never\nd/y.md\n")
     assert [rules.level(path) for path in ("a.md", "b.md", "c.md")] == [ON_REQUEST, VOLUNTEER, NEVER]
     assert (rules.level("d/x.md"), rules.level("d/y.md")) == (ON_REQUEST, NEVER)
-
-
-def test_of_several_sources_the_strictest_counts(tmp_path: Path) -> None:
-    rules = policy(tmp_path, "#: on-request\na.md\n#: volunteer\nb.md\nc.md\n", ["b.md"], ["c.md", "!d.md"])
-    assert [rules.level(f"{name}.md") for name in "abcd"] == [ON_REQUEST, NEVER, ON_REQUEST, VOLUNTEER]
-    both = policy(tmp_path, "a.md\n#: on-request\nb.md\n", ["b.md"], ["a.md"])
-    assert both.level("a.md") is NEVER and both.level("b.md") is NEVER
 
 
 @pytest.mark.parametrize(
@@ -145,28 +83,10 @@ def test_a_section_that_is_no_level_withholds_everything(tmp_path: Path, text: s
     assert rules.problem is not None and f"line {line}:" in rules.problem
 
 
-@pytest.mark.parametrize("glob", ["", "#: on-request", "[abc"])
-def test_a_setting_that_is_no_glob_is_refused(tmp_path: Path, glob: str) -> None:
-    with pytest.raises(RuleInvalid):
-        policy(tmp_path, "", [], [glob])
-
-
 LINES = st.sampled_from(
     [
-        "a.md",
-        "!a.md",
-        "d/",
-        "!d/",
-        "d/*",
-        "!d/a.md",
-        "d/a.md",
-        "*.md",
-        "!*.md",
-        "*",
-        "!*/",
-        "**/a.md",
-        "# text",
-        "",
+        *["a.md", "!a.md", "d/", "!d/", "d/*", "!d/a.md", "d/a.md", "*.md", "!*.md", "*", "!*/", "**/a.md"],
+        *["# text", ""],
     ]
 )
 SECTIONS = st.sampled_from(["#: never", "#: on-request", "#: volunteer"])
@@ -198,7 +118,7 @@ class Folder:
         self.vault = Vault(
             self.path / "vault",
             cache_dir=self.path / "cache",
-            clock_ns=lambda: time.time_ns() + LATER_NS,
+            clock_ns=later_ns,
             clock_s=lambda: self.now_s,
             **options,
         )
@@ -303,7 +223,8 @@ def test_in_what_is_said_of_other_notes_it_does_not_exist(folder: Folder) -> Non
 
 
 def test_a_name_that_means_other_notes_means_these_still(folder: Folder) -> None:
-    folder.write(Plan=FLAG, x__Plan="# One", y__Plan="# Two", z__Only=f"{FLAG}# Only", Onlx="# Onlx")
+    folder.write(Plan=FLAG, x__Plan="# One", y__Plan="# Two", z__Only=f"{FLAG}# Only", Onlx="# Onlx", v__Pair=FLAG)
+    folder.write(w__Pair=FLAG)
     folder.vault.reconcile()
     found = folder.asked.ask(Resolve("plan"), EMPTY_VAULT)
     assert [each.id for each in found.candidates] == ["x/Plan.md", "y/Plan.md"]
@@ -313,13 +234,8 @@ def test_a_name_that_means_other_notes_means_these_still(folder: Folder) -> None
     assert "Onlx.md" in [each.id for each in missing.near] and not any("Only" in each.id for each in missing.near)
     two = folder.asked.ask(ResolveFrom("[[Only]]", "z/Only.md"), EMPTY_VAULT)
     assert two.note is not None and two.note.id == "z/Only.md", "a reference may stand in it"
-
-
-def test_two_notes_on_request_of_one_name_are_no_candidates(folder: Folder) -> None:
-    folder.write(x__Plan=FLAG, y__Plan=FLAG)
-    folder.vault.reconcile()
-    found = folder.asked.ask(Resolve("Plan"), EMPTY_VAULT)
-    assert found.note is None and not found.candidates and not found.near
+    pair = folder.asked.ask(Resolve("Pair"), EMPTY_VAULT)
+    assert (pair.note, pair.candidates) == (None, ())
 
 
 def test_an_image_that_it_embeds_is_shown_with_it_alone(folder: Folder) -> None:
@@ -366,51 +282,20 @@ def test_rules_that_loosen_wait_and_rules_saved_in_parts_loosen_nothing(folder: 
     assert folder.levels("a", "b") == [ON_REQUEST, ON_REQUEST]
 
 
-@pytest.mark.fault(row=67)
-def test_moves_between_folders_of_all_levels(folder: Folder) -> None:
-    folder.write(open__n="# N")
-    folder.rules("never/\n#: on-request\nasked/\n")
-    folder.settle()
-    places = {"open": VOLUNTEER, "asked": ON_REQUEST, "never": NEVER}
-    at = "open"
-    for to in ("asked", "open", "never", "asked", "never", "open"):
-        (folder.path / "vault" / to).mkdir(exist_ok=True)
-        os.rename(folder.path / "vault" / at / "n.md", folder.path / "vault" / to / "n.md")
-        folder.vault.reconcile()
-        folder.settle()
-        assert folder.levels(f"{at}/n", f"{to}/n") == [NEVER, places[to]]
-        assert named(folder.vault, "n") == (f"{to}/n.md" if to == "open" else None)
-        assert named(folder.asked, "n") == (f"{to}/n.md" if to != "never" else None)
-        at = to
-
-
 def test_a_lost_index_of_them_costs_a_reading_and_no_answer(folder: Folder) -> None:
     folder.write(b=f"{FLAG}# Bee\n\nzebra", a="zebra")
     folder.vault.reconcile()
-    folder.vault.close()
-    sealed = sorted((folder.path / "cache").glob("*.sqlite"), key=lambda file: file.stat().st_size)
-    assert len(sealed) == 2
-    for lost in sealed:
-        kept = {file.name: file.read_bytes() for file in (folder.path / "cache").iterdir()}
-        lost.unlink()
+    for which in (0, 1):
+        folder.vault.close()
+        sealed = sorted((folder.path / "cache").glob("*.sqlite"))
+        assert len(sealed) == 2
+        sealed[which].unlink()
         folder.open().reconcile()
         assert (named(folder.vault, "Bee"), named(folder.asked, "Bee")) == (None, "b.md")
         assert hits(folder.asked, "zebra") == (["a.md", "b.md"], 2) and hits(folder.vault, "zebra") == (
             ["a.md"],
             1,
         )
-        folder.vault.close()
-        shutil.rmtree(folder.path / "cache")
-        (folder.path / "cache").mkdir()
-        for name, content in kept.items():
-            (folder.path / "cache" / name).write_bytes(content)
-    folder.open()
-
-
-def test_without_such_notes_there_is_no_second_index(folder: Folder) -> None:
-    folder.write(a="# A")
-    folder.vault.reconcile()
-    assert len(list((folder.path / "cache").glob("*.sqlite"))) == 1
 
 
 # -- any levels, by any sources --
@@ -479,7 +364,7 @@ def test_what_is_pushed_is_that_of_a_vault_without_all_other_notes(
             os.utime(root / "home.md", ns=(1, 1_700_000_000_000_000_000))
         (one / IGNORE_FILE).write_text(rules)
         globs = {"deny": [f"/{name}.md" for name in deny], "on_request": [f"/{name}.md" for name in on_request]}
-        vaults = [Vault(one, **globs, clock_ns=later), Vault(other, clock_ns=later)]  # type: ignore[arg-type]
+        vaults = [Vault(one, **globs, clock_ns=later_ns), Vault(other, clock_ns=later_ns)]  # type: ignore[arg-type]
         for vault in vaults:
             vault.reconcile()
         shown, bare = vaults
@@ -493,7 +378,3 @@ def test_what_is_pushed_is_that_of_a_vault_without_all_other_notes(
         assert found == {f"{name}.md" for name in NAMES if expected[name] is not NEVER}
         for vault in vaults:
             vault.close()
-
-
-def later() -> int:
-    return time.time_ns() + LATER_NS

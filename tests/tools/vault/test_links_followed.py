@@ -2,7 +2,6 @@
 
 import json
 import posixpath
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,18 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
-from workspaced_tools.ports.view import View
-from workspaced_tools.vault.vault import Vault
 
 TOOL = "get_note_by_reference"
 TABLE = json.loads((Path(__file__).parents[2] / "data" / "obsidian" / "links.json").read_text())
-SIX = {f"{folder}Home.md": "x" for folder in ("", "a/", "a/b/", "b/", "long folder/", "z/z/")}
-MakeVault = Callable[..., Vault]
-MakeView = Callable[..., View]
-MakeState = Callable[..., VaultState]
-Call = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
@@ -151,15 +144,6 @@ def test_what_a_link_opens_what_links_list_and_what_backlinks_count_agree(
 # -- from --
 
 
-def test_an_ambiguous_name_is_one_note_with_from(ask: Call) -> None:
-    assert ask({**SIX, "a/s.md": "x"}, "[[Home]]")["data"]["id"] == "Home.md"  # an exact path
-    files = {path: text for path, text in SIX.items() if path != "Home.md"}
-    without = ask(files, "Home")
-    assert (without["code"], len(without["data"]["candidates"])) == ("AMBIGUOUS_REFERENCE", 5)
-    followed = ask({**files, "a/b/s.md": "x"}, "[[Home]]", **{"from": "a/b/s.md"})
-    assert (followed["data"]["id"], followed["data"]["resolvedBy"]) == ("a/b/Home.md", "filename")
-
-
 @pytest.mark.parametrize(
     ("reference", "opens", "by"),
     [
@@ -181,8 +165,21 @@ def test_where_no_file_has_the_name_the_general_order_decides(
     assert (opened(result), result["data"]["resolvedBy"]) == (opens, by)
 
 
-def test_titles_stay_ambiguous_with_from_and_an_unknown_name_gives_near_titles(ask: Call) -> None:
-    files = {"a.md": "# Twin", "b.md": "# Twin", "s.md": "[[Twin]]"}
+def test_file_names_are_one_note_with_from_titles_stay_ambiguous_and_an_unknown_name_gives_near_titles(
+    ask: Call,
+) -> None:
+    files = {
+        "a.md": "# Twin",
+        "b.md": "# Twin",
+        "s.md": "[[Twin]]",
+        "x/Home.md": "x",
+        "x/s.md": "x",
+        "y/Home.md": "x",
+    }
+    without = ask(files, "Home")
+    assert (without["code"], len(without["data"]["candidates"])) == ("AMBIGUOUS_REFERENCE", 2)
+    followed = ask(files, "[[Home]]", **{"from": "x/s.md"})
+    assert (followed["data"]["id"], followed["data"]["resolvedBy"]) == ("x/Home.md", "filename")
     result = ask(files, "[[Twin]]", **{"from": "s"})
     assert (result["code"], len(result["data"]["candidates"])) == ("AMBIGUOUS_REFERENCE", 2)
     assert [each["id"] for each in ask(files, "Twins", **{"from": "s"})["data"]["near"]] == ["a.md", "b.md"]

@@ -1,10 +1,10 @@
 """A note that appeared a moment ago: found by its path as soon as it rests, and no sooner."""
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -18,7 +18,7 @@ NEW = NoteId("deep/new.md")
 
 
 @pytest.fixture
-def vault(make_vault: Callable[..., Vault]) -> Vault:
+def vault(make_vault: MakeVault) -> Vault:
     """Its clocks are the real ones, so that a file just written is young."""
     return make_vault({"old.md": "# Old\n", "deep/x.md": "x"}, clock_ns=time.time_ns, clock_s=time.monotonic)
 
@@ -77,7 +77,7 @@ def test_nor_does_who_asks_for_one_that_the_log_knows_as_withheld(vault: Vault) 
     again.close()
 
 
-def test_nor_does_who_asks_for_one_that_a_rule_withholds(make_vault: Callable[..., Vault]) -> None:
+def test_nor_does_who_asks_for_one_that_a_rule_withholds(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "a"}, deny=["deep/"], clock_ns=time.time_ns, clock_s=time.monotonic)
     (vault.root.path / "deep").mkdir()
     write(vault, "# New\n")

@@ -68,43 +68,27 @@ class Notes:
 # -- versions --
 
 
-def test_an_old_file_is_shown_at_once() -> None:
-    notes = Notes()
-    assert notes.saw(notes.stat(age_s=SETTLE_S))
-    assert not notes.visibility.is_hidden(A) and notes.visibility.due_s() is None and notes.woken == 0
-
-
 @pytest.mark.parametrize(("size", "takes_s"), [(1, SETTLE_S), (0, SETTLE_EMPTY_S)])
-def test_a_young_file_that_nobody_knows_is_shown_once_it_has_settled(size: int, takes_s: float) -> None:
+def test_an_old_file_is_shown_at_once_and_a_young_one_once_it_has_settled(size: int, takes_s: float) -> None:
     notes = Notes()
-    stat = notes.stat(size=size)
-    assert not notes.saw(stat)
-    assert notes.visibility.is_hidden(A) and notes.visibility.unsettled == [A] and notes.woken == 1
+    assert notes.saw(notes.stat(size=size, age_s=takes_s))
+    assert not notes.visibility.is_hidden(A) and notes.visibility.due_s() is None and notes.woken == 0
+    notes = Notes()
+    assert not notes.saw(notes.stat(size=size))
+    notes.now_s += takes_s / 2
+    stat = notes.stat(1, size=size)
+    assert not notes.saw(stat), "each version begins anew"
+    assert notes.visibility.is_hidden(A) and notes.visibility.unsettled == [A] and notes.woken == 2
     due_s = notes.visibility.due_s()
     assert due_s == notes.now_s + takes_s
     notes.now_s = due_s - 0.01
     assert not notes.saw(stat)
+    notes.visibility.looked_at(A)
+    assert notes.visibility.finding(A) is None, "nothing is found while it settles"
     notes.now_s = due_s
     assert notes.saw(stat)
     assert not notes.visibility.is_hidden(A) and notes.visibility.due_s() is None
     assert notes.found == [], "the log does not name it"
-
-
-def test_each_version_of_a_young_file_begins_anew() -> None:
-    notes = Notes()
-    for version in range(10):
-        assert not notes.saw(notes.stat(version))
-        notes.now_s += SETTLE_S / 2
-    stat = notes.stat(10)
-    assert not notes.saw(stat)
-    notes.now_s += SETTLE_S
-    assert notes.saw(stat)
-
-
-@pytest.mark.parametrize("known", ["by the index", "by the log"])
-def test_an_edit_of_a_note_that_was_shown_is_shown_at_once(known: str) -> None:
-    notes = Notes(a=SHOWN) if known == "by the log" else Notes()
-    assert notes.saw(notes.stat(), was_shown=known == "by the index")
 
 
 @pytest.mark.parametrize("age_s", [0.0, 3_600.0])
@@ -120,33 +104,6 @@ def test_what_was_private_is_shown_only_once_our_own_clock_has_seen_it_rest(age_
         assert not notes.saw(stat, was_shown=True)
     notes.now_s += SETTLE_S
     assert notes.saw(stat)
-
-
-def test_a_note_that_turns_private_is_hidden_at_once() -> None:
-    notes = Notes()
-    assert notes.saw(notes.stat(age_s=9))
-    version = notes.visibility.version
-    assert not notes.saw(notes.stat(), private=True)
-    assert notes.visibility.is_hidden(A) and notes.visibility.is_private(A) and notes.visibility.version > version
-
-
-def test_what_turns_private_while_it_settles_stays_hidden() -> None:
-    notes = Notes()
-    assert not notes.saw(notes.stat())
-    assert not notes.saw(notes.stat(1), private=True)
-    notes.now_s += SETTLE_EMPTY_S
-    assert notes.visibility.is_hidden(A) and notes.visibility.due_s() is None
-
-
-def test_what_is_denied_or_gone_is_not_waited_for() -> None:
-    notes = Notes()
-    assert not notes.saw(notes.stat())
-    version = notes.visibility.version
-    notes.visibility.let_go(A)
-    assert notes.visibility.due_s() is None and notes.visibility.version > version
-    assert not notes.saw(notes.stat())
-    assert not notes.visibility.is_missing(A)
-    assert notes.visibility.due_s() is None
 
 
 # -- findings --
@@ -165,46 +122,45 @@ def test_what_is_found_of_a_note_that_the_log_names_is_reported_once_and_wheneve
     assert notes.visibility.finding(A) is SHOWN
 
 
-def test_nothing_is_found_of_a_note_that_still_settles() -> None:
-    notes = Notes()
-    notes.saw(notes.stat())
-    notes.visibility.looked_at(A)
-    assert notes.found == [] and notes.visibility.finding(A) is None
-
-
-def test_a_finding_remembers_that_the_note_was_shown() -> None:
+def test_a_finding_remembers_that_the_note_was_shown_whose_edit_is_shown_at_once() -> None:
     notes = Notes(a=SHOWN, b=WITHHELD)
-    notes.saw(notes.stat(), private=True)
-    notes.saw(notes.stat(), private=True, note=B)
+    assert notes.saw(notes.stat()) and not notes.saw(notes.stat(), note=B)
+    assert not notes.visibility.is_missing(B), "what was not shown is not missed"
+    notes.visibility.follow(B)
+    notes.saw(notes.stat(1), private=True)
+    notes.saw(notes.stat(1), private=True, note=B)
     assert (notes.visibility.finding(A), notes.visibility.finding(B)) == (WITHDRAWN, WITHHELD)
+    gone = Notes(a=SHOWN)
+    gone.visibility.follow(A)
+    assert gone.visibility.finding(A) is WITHDRAWN and gone.found == [(A, False)]
 
 
-def test_a_finding_moves_with_its_note() -> None:
+def test_a_finding_moves_with_its_note_which_is_no_less_withheld_under_its_new_path() -> None:
     notes = Notes(a=WITHHELD)
     notes.visibility.renamed(A, B)
     assert (notes.visibility.finding(A), notes.visibility.finding(B)) == (None, WITHHELD)
-
-
-def test_the_former_name_of_a_note_that_is_withheld_is_withheld_too() -> None:
-    notes = Notes(a=SHOWN)
-    notes.visibility.follow(A)
-    notes.visibility.follow(B)
-    assert notes.visibility.finding(A) is WITHDRAWN and notes.found == [(A, False)]
+    assert notes.visibility.is_hidden(B) and notes.visibility.settles_in_s(B, Level.VOLUNTEER) is None
+    assert notes.level(notes.stat(0, age_s=100), Level.ON_REQUEST, note=B) is Level.NEVER
 
 
 # -- notes that are missing --
 
 
 def test_a_note_that_was_shown_and_is_missing_is_hidden_until_it_was_searched_for() -> None:
-    notes = Notes(a=SHOWN)
+    notes = Notes(a=SHOWN, b=SHOWN)
     assert notes.visibility.is_missing(A) and notes.visibility.is_missing(A)
     assert notes.visibility.is_hidden(A) and notes.visibility.wants_search and notes.woken == 1
-    notes.searched(begun_s=notes.now_s - 1)
+    notes.searched(B, begun_s=notes.now_s - 1)
     assert notes.visibility.is_hidden(A), "that search had begun before"
     notes.now_s += 1
-    notes.searched()
+    notes.searched(B)
     assert not notes.visibility.is_hidden(A) and not notes.visibility.wants_search
     assert not notes.visibility.is_missing(A), "it is known to be gone"
+    assert notes.visibility.is_missing(B), "which was there"
+    notes.searched()
+    notes = Notes(a=SHOWN)
+    notes.searched()
+    assert not notes.visibility.is_missing(A), "nobody asked for it, and the search did not meet it"
 
 
 def test_a_missing_note_that_comes_back_is_shown() -> None:
@@ -216,18 +172,6 @@ def test_a_missing_note_that_comes_back_is_shown() -> None:
         assert notes.saw(notes.stat())
         assert not notes.visibility.is_hidden(A)
         assert notes.visibility.is_missing(A), "and missed anew when it goes again"
-
-
-def test_what_was_not_shown_is_not_missed() -> None:
-    notes = Notes(a=WITHHELD)
-    assert not notes.visibility.is_missing(A) and not notes.visibility.is_missing(B)
-    assert notes.woken == 0
-
-
-def test_a_search_that_does_not_meet_a_note_nobody_asked_for_finds_that_it_is_gone() -> None:
-    notes = Notes(a=SHOWN, b=SHOWN)
-    notes.searched(B)
-    assert not notes.visibility.is_missing(A) and notes.visibility.is_missing(B)
 
 
 # -- together --
@@ -269,27 +213,6 @@ def test_whatever_happens_a_private_version_is_never_followed_by_an_unsettled_on
                 rested_s = notes.now_s - first_seen_s
                 assert rested_s >= (SETTLE_S if stat.size else SETTLE_EMPTY_S)
                 was_private = False
-
-
-def test_it_is_safe_from_any_thread() -> None:
-    notes = Notes(a=SHOWN)
-
-    def work(number: int) -> None:
-        for turn in range(300):
-            note = NoteId(f"{(number + turn) % 7}.md")
-            notes.saw(notes.stat(turn), private=turn % 3 == 0, note=note)
-            notes.visibility.looked_at(note)
-            notes.visibility.is_missing(note)
-            notes.searched(note)
-            notes.visibility.renamed(note, NoteId(f"{turn % 5}.md"))
-            notes.visibility.due_s()
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert all(isinstance(each, tuple) for each in notes.found)
 
 
 def test_a_crawl_ends_while_notes_are_found() -> None:
@@ -344,17 +267,3 @@ def test_a_note_goes_further_only_once_its_version_has_settled(steps: list[tuple
             assert found <= min(ruled, flagged)
             assert found <= last or notes.now_s - since_s >= SETTLE_S
             last = found
-
-
-def test_a_new_note_on_request_goes_no_further_because_its_next_version_is_old() -> None:
-    notes = Notes()
-    assert notes.level(notes.stat(0), Level.ON_REQUEST) is Level.NEVER
-    assert notes.level(notes.stat(1, age_s=100), Level.VOLUNTEER) < Level.VOLUNTEER
-    assert notes.visibility.is_hidden(A)
-
-
-def test_a_withheld_note_is_no_less_withheld_under_its_new_path() -> None:
-    notes = Notes(a=WITHHELD)
-    notes.visibility.renamed(A, B)
-    assert notes.visibility.is_hidden(B) and notes.visibility.settles_in_s(B, Level.VOLUNTEER) is None
-    assert notes.level(notes.stat(0, age_s=100), Level.ON_REQUEST, note=B) is Level.NEVER

@@ -1,12 +1,12 @@
 """Files that are no notes: which are opened for whom, what is said of them, and the text of PDFs."""
 
 import subprocess
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from support import images
 from support.requested_vault import RequestedVault
+from support.tool_fixtures import MakeState, MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.note import Level, Note, NoteFailure
@@ -16,7 +16,6 @@ from workspaced_tools.sharing.verdicts import WithheldNames
 from workspaced_tools.vault.files import pdf_texts
 from workspaced_tools.vault.vault import Vault
 
-MakeVault = Callable[..., Vault]
 PRIVATE = "---\nworkspaced: private\n---\n"
 CSV = "oak,12\n"
 
@@ -58,7 +57,7 @@ def code(vault: Vault, path: str, state: Any) -> str | None:
 
 
 def test_a_file_is_opened_where_the_workspace_shows_it_or_a_shown_note_links_it(
-    make_vault: MakeVault, make_state: Callable[..., Any]
+    make_vault: MakeVault, make_state: MakeState
 ) -> None:
     vault = make_vault({"n.md": "# N\n", "a.csv": CSV})
     assert code(vault, "a.csv", make_state()) == "NOTE_NOT_FOUND"
@@ -72,7 +71,7 @@ def test_a_file_is_opened_where_the_workspace_shows_it_or_a_shown_note_links_it(
     assert found is not None and found.id == "a.csv"
 
 
-def test_the_link_of_a_withheld_note_opens_nothing(make_vault: MakeVault, make_state: Callable[..., Any]) -> None:
+def test_the_link_of_a_withheld_note_opens_nothing(make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"n.md": f"{PRIVATE}[[a.csv]]", "a.csv": CSV})
     assert code(vault, "a.csv", make_state()) == "NOTE_NOT_FOUND"
     vault = make_vault({"n.md": "[[a.csv]]", "a.csv": CSV})
@@ -83,7 +82,7 @@ def test_the_link_of_a_withheld_note_opens_nothing(make_vault: MakeVault, make_s
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.png", "a.mp3", "a.docx"])
 def test_an_attachment_is_withheld_with_the_note_that_names_it(
-    name: str, make_vault: MakeVault, make_state: Callable[..., Any]
+    name: str, make_vault: MakeVault, make_state: MakeState
 ) -> None:
     content = images.png() if name == "a.png" else "bytes \0"
     contents = {"n.md": f"[[{name}]]", "secret.md": f"{PRIVATE}[[{name}]]", f"x/{name}": content}
@@ -102,7 +101,7 @@ def test_an_attachment_is_withheld_with_the_note_that_names_it(
 @pytest.mark.parametrize("least", [Level.VOLUNTEER, Level.ON_REQUEST])
 @pytest.mark.parametrize("name", ["a.pdf", "a.png"])
 def test_an_attachment_is_withheld_from_the_edit_on_that_withholds_its_note(
-    name: str, least: Level, make_vault: MakeVault, make_state: Callable[..., Any]
+    name: str, least: Level, make_vault: MakeVault, make_state: MakeState
 ) -> None:
     content = images.png() if name == "a.png" else "bytes \0"
     vault = make_vault({"n.md": f"[[{name}]]", name: content})
@@ -118,7 +117,7 @@ def test_an_attachment_is_withheld_from_the_edit_on_that_withholds_its_note(
 
 @pytest.mark.parametrize("path", ["build/a.csv", ".a.csv", ".b/a.csv", "ruled.csv", "alias.csv"])
 def test_what_is_hidden_ignored_ruled_or_linked_is_opened_for_nobody(
-    path: str, make_vault: MakeVault, make_state: Callable[..., Any]
+    path: str, make_vault: MakeVault, make_state: MakeState
 ) -> None:
     contents = dict.fromkeys(("build/a.csv", ".a.csv", ".b/a.csv", "ruled.csv", "real.csv"), CSV)
     rules = {".gitignore": "build/\n", ".workspacedignore": "ruled.*\n", "n.md": f"[[{path}]] [x]({path})"}
@@ -129,18 +128,14 @@ def test_what_is_hidden_ignored_ruled_or_linked_is_opened_for_nobody(
     assert vault.ask(Resolve(path), make_state()).note is None
 
 
-def test_a_rule_that_shows_on_request_holds_for_files(
-    make_vault: MakeVault, make_state: Callable[..., Any]
-) -> None:
+def test_a_rule_that_shows_on_request_holds_for_files(make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"n.md": "[[a.csv]]", "a.csv": CSV}, on_request=["a.csv"])
     assert code(vault, "a.csv", make_state(active="a.csv")) == "NOTE_NOT_FOUND"
     [found] = vault.read([NoteId("a.csv")], make_state(), Audience(Level.ON_REQUEST))
     assert isinstance(found, Note)
 
 
-def test_a_file_has_backlinks_and_an_image_in_front_is_sent(
-    make_vault: MakeVault, make_state: Callable[..., Any]
-) -> None:
+def test_a_file_has_backlinks_and_an_image_in_front_is_sent(make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"n.md": "[[a.csv]] ![[b.canvas]]", "a.csv": CSV, "b.canvas": "{}", "p.png": images.png()})
     assert [each.source.id for each in vault.ask(Incoming(NoteId("a.csv"), 9), make_state()).links] == ["n.md"]
     assert [each.source.id for each in vault.ask(Incoming(NoteId("b.canvas"), 9), make_state()).links] == ["n.md"]
@@ -150,7 +145,7 @@ def test_a_file_has_backlinks_and_an_image_in_front_is_sent(
 
 @pytest.mark.parametrize("name", ["a.csv", "a.pdf", "a.png", "a.base"])
 def test_a_file_that_may_be_opened_has_a_name_and_no_other(
-    name: str, make_vault: MakeVault, make_state: Callable[..., Any]
+    name: str, make_vault: MakeVault, make_state: MakeState
 ) -> None:
     vault = make_vault({"n.md": "# N\n", name: images.png() if name == "a.png" else CSV})
     requested = RequestedVault(vault)
@@ -163,14 +158,8 @@ def test_a_file_that_may_be_opened_has_a_name_and_no_other(
         assert source.ask(Names([NoteId(name)]), make_state(active=name)) == [None]
 
 
-def test_a_file_of_a_withheld_note_has_no_name(make_vault: MakeVault, make_state: Callable[..., Any]) -> None:
-    vault = make_vault({"secret.md": f"{PRIVATE}[[a.pdf]]", "a.pdf": "bytes \0"})
-    for source in (vault, RequestedVault(vault)):
-        assert source.ask(Names([NoteId("a.pdf")]), make_state(active="a.pdf")) == [None]
-
-
 def test_a_file_that_a_note_on_request_names_is_on_request_and_not_counted(
-    make_vault: MakeVault, make_state: Callable[..., Any]
+    make_vault: MakeVault, make_state: MakeState
 ) -> None:
     vault = make_vault({"n.md": "---\nworkspaced: on-request\n---\n[[a.pdf]]", "a.pdf": "bytes \0"})
     state = make_state(active="a.pdf")
@@ -180,16 +169,14 @@ def test_a_file_that_a_note_on_request_names_is_on_request_and_not_counted(
     assert WithheldNames(vault, {}).uncounted(NoteId("a.pdf"))
 
 
-def test_a_folder_called_as_a_note_hides_no_note(make_vault: MakeVault, make_state: Callable[..., Any]) -> None:
+def test_a_folder_called_as_a_note_hides_no_note(make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"plan.md/inner.md": "# I\n", "sub/plan.md": "# P\n"})
     for reference in ("plan", "plan.md", "[[plan]]"):
         found = vault.ask(Resolve(reference), make_state()).note
         assert found is not None and found.id == "sub/plan.md"
 
 
-def test_a_canvas_that_is_none_is_shown_as_it_stands(
-    make_vault: MakeVault, make_state: Callable[..., Any]
-) -> None:
+def test_a_canvas_that_is_none_is_shown_as_it_stands(make_vault: MakeVault, make_state: MakeState) -> None:
     found = read(make_vault({"a.canvas": "{oak"}), "a.canvas", make_state())
     assert isinstance(found, Note) and found.text == "{oak" and found.warnings
 
@@ -198,7 +185,7 @@ def test_a_canvas_that_is_none_is_shown_as_it_stands(
 
 
 def test_the_text_of_a_pdf_is_read_page_by_page_and_kept(
-    make_vault: MakeVault, make_state: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    make_vault: MakeVault, make_state: MakeState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault = make_vault({"a.pdf": pdf("Oak floor", "", "Two coats")})
     state = make_state(active="a.pdf")
@@ -214,7 +201,7 @@ def test_the_text_of_a_pdf_is_read_page_by_page_and_kept(
     [(b"%PDF-1.4 broken", "cannot be read"), (b"no PDF", "cannot be read"), (pdf("", ""), "2 pages hold no text")],
 )
 def test_a_pdf_without_text_is_known_by_name_and_size(
-    content: bytes, said: str, make_vault: MakeVault, make_state: Callable[..., Any]
+    content: bytes, said: str, make_vault: MakeVault, make_state: MakeState
 ) -> None:
     found = read(make_vault({"a.pdf": content}), "a.pdf", make_state(active="a.pdf"))
     assert isinstance(found, NoteFailure)
@@ -222,7 +209,7 @@ def test_a_pdf_without_text_is_known_by_name_and_size(
 
 
 def test_without_the_package_the_user_is_told_what_to_install(
-    make_vault: MakeVault, make_state: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    make_vault: MakeVault, make_state: MakeState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pdf_texts, "find_spec", lambda _name: None)
     found = read(make_vault({"a.pdf": pdf("Oak")}), "a.pdf", make_state(active="a.pdf"))
@@ -230,7 +217,7 @@ def test_without_the_package_the_user_is_told_what_to_install(
 
 
 def test_a_pdf_whose_reading_takes_too_long_is_given_up(
-    make_vault: MakeVault, make_state: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    make_vault: MakeVault, make_state: MakeState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pdf_texts, "PDF_S", 0.001)
     found = read(make_vault({"a.pdf": pdf("Oak")}), "a.pdf", make_state(active="a.pdf"))
@@ -238,7 +225,7 @@ def test_a_pdf_whose_reading_takes_too_long_is_given_up(
 
 
 def test_the_picture_behind_a_group_of_a_withheld_canvas_is_withheld(
-    make_vault: MakeVault, make_state: Callable[..., Any]
+    make_vault: MakeVault, make_state: MakeState
 ) -> None:
     canvas = '{"nodes": [{"id": "1", "type": "group", "label": "Oak", "background": "x/a.png"}]}'
     contents = {"secret/b.canvas": canvas, ".workspacedignore": "secret/\n", "x/a.png": images.png()}

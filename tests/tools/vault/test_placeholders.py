@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -16,7 +17,6 @@ from workspaced_tools.ports.questions import Resolve
 from workspaced_tools.vault.files import safe_open
 from workspaced_tools.vault.files.placeholders import is_dataless
 from workspaced_tools.vault.files.safe_open import failed
-from workspaced_tools.vault.vault import Vault
 
 A = NoteId("a.md")
 
@@ -40,7 +40,7 @@ def dataless(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 def test_a_dataless_note_that_was_shown_is_named_and_its_names_stay(
-    make_vault: Callable[..., Vault], dataless: Callable[[], None]
+    make_vault: MakeVault, dataless: Callable[[], None]
 ) -> None:
     vault = make_vault({A: "# Title\n"})
     assert not vault.look_at(A)
@@ -52,9 +52,7 @@ def test_a_dataless_note_that_was_shown_is_named_and_its_names_stay(
     assert isinstance(found, NoteFailure) and found.code == NotDownloaded.code
 
 
-def test_one_that_was_never_read_is_missing(
-    make_vault: Callable[..., Vault], dataless: Callable[[], None]
-) -> None:
+def test_one_that_was_never_read_is_missing(make_vault: MakeVault, dataless: Callable[[], None]) -> None:
     dataless()
     vault = make_vault({A: "# Title\n"})
     [found] = vault.notes.read([A])

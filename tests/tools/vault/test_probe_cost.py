@@ -1,10 +1,10 @@
 """What it costs to ask for a withheld note: no more work than asking for one that is not there."""
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
@@ -44,7 +44,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 @pytest.mark.fault(row=63)
 @pytest.mark.parametrize("indexed", [True, False])
-def test_a_denied_note_is_not_opened(make_vault: Callable[..., Any], reads: Reads, indexed: bool) -> None:
+def test_a_denied_note_is_not_opened(make_vault: MakeVault, reads: Reads, indexed: bool) -> None:
     vault = make_vault(NOTES, indexed=indexed)
     reads.opened.clear()
     [failure] = vault.notes.read([NoteId("keep/denied.md")])
@@ -54,9 +54,7 @@ def test_a_denied_note_is_not_opened(make_vault: Callable[..., Any], reads: Read
 
 @pytest.mark.fault(row=63)
 @pytest.mark.parametrize("indexed", [True, False])
-def test_of_a_private_note_a_bounded_head_is_read(
-    make_vault: Callable[..., Any], reads: Reads, indexed: bool
-) -> None:
+def test_of_a_private_note_a_bounded_head_is_read(make_vault: MakeVault, reads: Reads, indexed: bool) -> None:
     vault = make_vault(NOTES, indexed=indexed)
     for _ in range(3):
         reads.bytes = 0

@@ -3,17 +3,16 @@
 import random
 import re
 import sqlite3
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.ports import questions as q
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.index import database
-from workspaced_tools.vault.vault import Vault
 
 WORDS = [f"{first}{second}{third}" for first in "kitchen" for second in "aeiou" for third in ("lm", "rst", "n")]
 NOTE = NoteId("folder1/n8.md")
@@ -46,7 +45,7 @@ def notes(count: int) -> dict[str, str | bytes]:
 
 @pytest.mark.parametrize("count", [50, pytest.param(20_000, marks=pytest.mark.thorough)])
 def test_no_statement_tries_every_row_for_every_row(
-    count: int, make_vault: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch
+    count: int, make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault = make_vault(notes(count))
     plans: dict[str, list[str]] = {}

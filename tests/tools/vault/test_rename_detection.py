@@ -2,11 +2,10 @@
 
 import os
 import shutil
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.note import StatKey
@@ -15,7 +14,6 @@ from workspaced_tools.vault.index.entries import IndexEntry, Withheld
 from workspaced_tools.vault.index.rename_detection import renames
 from workspaced_tools.vault.vault import Vault
 
-MakeVault = Callable[..., Vault]
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
@@ -67,15 +65,12 @@ def test_evidence_decides_and_an_inode_alone_is_none(evidence: str) -> None:
     assert renames([OLD], [new]) == ([("a.md", "b.md")] if is_rename else [])
 
 
-def test_notes_named_after_their_files_are_not_known_by_their_titles() -> None:
-    new = entry("b.md", text="two", mtime_ns=6, title="a")
-    assert renames([entry("a.md")], [new]) == []
-
-
-def test_of_two_withheld_notes_a_missing_title_is_no_evidence() -> None:
+def test_the_name_of_a_file_a_withheld_title_and_no_bytes_are_no_evidence() -> None:
+    assert renames([entry("a.md")], [entry("b.md", text="two", mtime_ns=6, title="a")]) == []
     old = entry("a.md", title="", withheld=Withheld.PRIVATE)
     new = entry("b.md", title="", withheld=Withheld.PRIVATE, text="two", mtime_ns=6)
     assert renames([old], [new]) == []
+    assert renames([entry("a.md", text="", size=0)], [entry("x/a.md", text="", size=0, inode=2)]) == []
 
 
 def test_of_several_equal_notes_the_file_name_tells_which_and_without_it_none_is_guessed() -> None:
@@ -86,10 +81,6 @@ def test_of_several_equal_notes_the_file_name_tells_which_and_without_it_none_is
     assert renames(gone, others) == []
     assert renames(gone[:1], others) == []
     assert renames(gone, others[:1]) == []
-
-
-def test_empty_notes_are_never_known_by_their_bytes() -> None:
-    assert renames([entry("a.md", text="", size=0)], [entry("x/a.md", text="", size=0, inode=2)]) == []
 
 
 def test_stronger_evidence_comes_first_and_no_note_is_in_two_pairs() -> None:
@@ -175,56 +166,26 @@ def test_a_rename_that_a_question_met_first_is_told_by_the_next_reconcile(make_v
     assert pairs(vault.reconcile()) == [("a.md", "b.md")]
 
 
-def test_what_was_renamed_while_nobody_looked_is_told_by_the_first_reconcile(
-    make_vault: MakeVault, tmp_path: Path
-) -> None:
-    vault = make_vault({"a.md": "# One", "old/b.md": "# Two", "same.md": "s"}, cache_dir=tmp_path / "cache")
-    vault.close()
-    root = vault.root.path
-    (root / "a.md").rename(root / "renamed.md")
-    (root / "old").rename(root / "new")
-    (root / "came.md").write_text("came")
-    again = Vault(root, cache_dir=tmp_path / "cache", clock_ns=lambda: time.time_ns() + 10_000_000_000)
-    changes = again.reconcile()
-    again.close()
-    assert pairs(changes) == [("a.md", "renamed.md"), ("old/b.md", "new/b.md")]
-    assert ([each.id for each in changes.created], changes.changed, changes.deleted) == (["came.md"], (), ())
-
-
 # -- copies: a program that saves may first give the old file another name --
 
 COPIES = ["a (1).md", "a copy.md", "a.sync-conflict-20240101.md", "a (conflicted copy).md", "a 1.md", "a~.md"]
 
 
-def write_and_look(vault: Vault, path: str, text: str) -> Changes:
-    (vault.root.path / path).write_text(text)
-    return vault.changed([path])
-
-
 @pytest.mark.parametrize("copy", COPIES)
-def test_a_copy_is_no_rename_while_the_old_name_comes_back(make_vault: MakeVault, copy: str) -> None:
-    vault = make_vault({"a.md": "# One\n"})
-    (vault.root.path / "a.md").rename(vault.root.path / copy)
-    assert vault.changed(["a.md", copy]) == Changes()
-    back = write_and_look(vault, "a.md", "# Two\n")
-    assert back.renamed == () and back.deleted == ()
-    assert [each.id for each in back.created] == [copy] and [each.id for each in back.changed] == ["a.md"]
-
-
-def test_a_copy_made_before_the_old_file_is_deleted_and_written_anew_is_none_either(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "# One\n"})
-    shutil.copy(vault.root.path / "a.md", vault.root.path / "a (1).md")
-    (vault.root.path / "a.md").unlink()
-    assert vault.changed(["a.md", "a (1).md"]).renamed == ()
-    assert write_and_look(vault, "a.md", "# Two\n").renamed == ()
-
-
-@pytest.mark.parametrize("copy", COPIES)
-def test_a_note_renamed_to_such_a_name_is_told_once_the_old_one_does_not_come_back(
+def test_a_copy_is_no_rename_while_the_old_name_comes_back_and_else_is_told_as_one_later(
     make_vault: MakeVault, settle: Callable[[Vault], Changes], copy: str
 ) -> None:
     vault = make_vault({"a.md": "# One\n"})
-    (vault.root.path / "a.md").rename(vault.root.path / copy)
+    root = vault.root.path
+    (root / "a.md").rename(root / copy)
+    assert vault.changed(["a.md", copy]) == Changes()
+    (root / "a.md").write_text("# Two\n")
+    back = vault.changed(["a.md"])
+    assert back.renamed == () and back.deleted == ()
+    assert [each.id for each in back.created] == [copy] and [each.id for each in back.changed] == ["a.md"]
+    (root / copy).unlink()
+    vault.changed([copy])
+    (root / "a.md").rename(root / copy)
     assert vault.changed(["a.md", copy]) == Changes()
     assert vault.due_s() is not None
     assert settle(vault) == Changes(renamed=(("a.md", copy),))

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.patience import is_indexed
 from support.profiles import examples
+from support.tool_fixtures import MakeVault, later_ns
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
@@ -27,7 +28,6 @@ from workspaced_tools.vault.files.walk import ScannedFile, scan
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.vault import Vault
 
-MakeVault = Callable[..., Vault]
 STATE = VaultState()
 
 
@@ -86,16 +86,6 @@ def test_globs_name_files_as_gitignore_does(tmp_path: Path, globs: tuple[str, ..
     assert walked(tmp_path, *globs) == {*expected, "note.md"}
 
 
-def test_a_symlink_is_no_file_of_the_vault(tmp_path: Path) -> None:
-    vault = write(tmp_path / "vault", {"src/a.py": "x"})
-    write(tmp_path, {"secret.py": "s"})
-    (vault / "src/out.py").symlink_to(tmp_path / "secret.py")
-    root = VaultRoot(vault, SelectedFiles(FileChoice(("**",))))
-    assert {note.id for note in scan(root)} == {"src/a.py"}
-    with pytest.raises(ToolError, match="symlink"):
-        root.open_note(NoteId("src/out.py"))
-
-
 # -- .gitignore --
 
 
@@ -119,20 +109,9 @@ def repository(folder: Path) -> Path:
 
 TREE = ("a.py", "b.log", "src/a.py", "src/b.log", "src/gen/a.py", "src/gen/keep.log", "src/gen/x/a.py", "out/a.py")
 LINES = (
-    *(
-        "*.log",
-        "!keep.log",
-        "src/gen/",
-        "!src/gen/",
-        "/a.py",
-        "a.py",
-        "gen",
-        "/src/*",
-        "!/src/a.py",
-        "**/x",
-        "out/**",
-    ),
-    *("src/**/a.py", "# a.py", "", "!*.log", "*", "!*/", "\\!a.py", "x/", "gen/*.log", "a.?y", "[ab].py", "/out"),
+    *["*.log", "!keep.log", "src/gen/", "!src/gen/", "/a.py", "a.py", "gen", "/src/*", "!/src/a.py", "**/x"],
+    *["out/**", "src/**/a.py", "# a.py", "", "!*.log", "*", "!*/", "\\!a.py", "x/", "gen/*.log", "a.?y"],
+    *["[ab].py", "/out"],
 )
 
 
@@ -155,16 +134,29 @@ def test_gitignore_never_leaves_out_markdown_and_can_be_switched_off(tmp_path: P
     write(tmp_path, {".gitignore": "*\n", "a.md": "", "a.py": "", "src/.gitignore": "*.py\n", "src/b.py": ""})
     assert walked(tmp_path, "**") == {"a.md"}
     assert walked(tmp_path, "**", gitignore=False) == {"a.md", "a.py", "src/b.py"}
+    (tmp_path / ".gitignore").write_text("[a.py\n*.log\n")
+    assert walked(tmp_path, "**") == {"a.md", "a.py"}, "a line that no glob is counts as none"
 
 
-def test_a_gitignore_file_that_is_too_large_leaves_out_everything_below(tmp_path: Path) -> None:
-    write(tmp_path, {"src/.gitignore": "#" * 300_000, "src/a.py": "", "b.py": ""})
-    assert walked(tmp_path, "**") == {"b.py"}
-
-
-def test_a_line_that_no_glob_is_counts_as_none(tmp_path: Path) -> None:
-    write(tmp_path, {".gitignore": "[a.py\n*.log\n", "a.py": "", "a.log": ""})
-    assert walked(tmp_path, "**") == {"a.py"}
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("classA.py", "class[[:upper:]].py\n"),
+        ("key2.py", f"key[2{'x' * 1100}].py\n"),
+        ("aXbXcXdXeXfXgXhXiXj.py", "a*[X]b*[X]c*[X]d*[X]e*[X]f*[X]g*[X]h*[X]i*[X]j.py\n"),
+        ("key3.py", "key3.py\nx\u2028!key3.py\n"),
+        ("key4.py", "key4*\n#\x85!key4.py\n"),
+        ("large.py", "#" * 300_000),
+    ],
+    ids=["a class", "a long line", "many stars", "a line separator", "a next line", "too large"],
+)
+def test_a_line_that_git_understands_and_we_do_not_leaves_out_rather_too_much(
+    tmp_path: Path, name: str, rules: str
+) -> None:
+    write(tmp_path, {f"src/{name}": "x"})
+    assert walked(tmp_path, "src/**") == {f"src/{name}"}
+    write(tmp_path, {"src/.gitignore": rules})
+    assert walked(tmp_path, "src/**") == set()
 
 
 def test_a_changed_gitignore_file_counts_at_the_next_read(make_vault: MakeVault) -> None:
@@ -263,26 +255,12 @@ def test_a_hint_of_a_file_without_an_ending_needs_no_reconcile(make_vault: MakeV
     assert hinted(["src/lib"])[1]
 
 
-def start(folder: Path, cache: Path, *globs: str, inline: Bounds | None = None) -> tuple[Vault, set[str]]:
-    options: dict[str, Any] = {} if inline is None else {"inline": inline}
-    vault = Vault(
-        folder, files=FileChoice(globs), cache_dir=cache, clock_ns=lambda: time.time_ns() + 10**10, **options
-    )
+def start(folder: Path, cache: Path, *globs: str, **options: Any) -> tuple[Vault, set[str]]:
+    vault = Vault(folder, files=FileChoice(globs), cache_dir=cache, clock_ns=later_ns, **options)
     vault.start()
     assert is_indexed(vault, "state")
     assert is_indexed(vault)
     return vault, set(vault.index.ids())
-
-
-def test_a_start_with_other_globs_has_other_files(tmp_path: Path) -> None:
-    folder = write(tmp_path / "vault", {"a.md": "# A\n", "src/b.py": "b = 1\n", "c.txt": "c\n"})
-    seen = []
-    for globs in ((), ("src/**",), ("src/**",), ("*.txt",), ()):
-        vault, ids = start(folder, tmp_path / "cache", *globs)
-        seen.append(ids)
-        vault.close()
-    code = {"a.md", "src/b.py"}
-    assert seen == [{"a.md"}, code, code, {"a.md", "c.txt"}, {"a.md"}]
 
 
 def test_worker_processes_find_the_same_files(tmp_path: Path) -> None:

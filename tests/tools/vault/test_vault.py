@@ -1,37 +1,26 @@
 """A vault over real folders: building, following changes, answering while behind."""
 
 import os
-import shutil
 import threading
 import time
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.patience import is_indexed
+from support.tool_fixtures import MakeState, MakeVault, later_ns
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ReadFailed, SymlinkNotFollowed
-from workspaced_tools.limits import SETTLE_S
-from workspaced_tools.notes.note import Note, NoteFailure
-from workspaced_tools.ports.asking import VaultSource
-from workspaced_tools.ports.questions import IndexState
+from workspaced_tools.notes.note import NoteFailure
 from workspaced_tools.ports.vault import LinkName, SearchQuery
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.vault import Vault
 
-MakeVault = Callable[..., Vault]
-MakeState = Callable[..., VaultState]
 HERE, BY_WORKERS = Bounds(notes=1_000, stale=1_000), Bounds(notes=0, stale=0)
-
-
-def later_ns() -> int:
-    """A wall clock by which files that were just written are old."""
-    return time.time_ns() + 10_000_000_000
 
 
 def meant(vault: Vault, reference: str, state: VaultState = EMPTY_VAULT) -> str | None:
@@ -51,19 +40,6 @@ def incoming(vault: Vault, note: str, limit: int = 100, state: VaultState = EMPT
 
 
 # -- building --
-
-
-@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
-def test_the_background_build_makes_the_index_ready(make_vault: MakeVault, inline: Bounds) -> None:
-    files: dict[str, str | bytes] = {f"n{number}.md": f"# Title {number}\n" for number in range(50)}
-    vault = make_vault(files, indexed=False, inline=inline)
-    port: VaultSource = vault
-    assert port.ask(IndexState(), EMPTY_VAULT) == "building"
-    vault.start()
-    assert is_indexed(vault, "state")
-    assert port.index_state() == "ready"
-    assert port.note_count() == 50
-    assert meant(vault, "Title 31") == "n31.md"
 
 
 class HeldClock:
@@ -141,26 +117,7 @@ def test_a_folder_that_is_unmounted_for_a_while_loses_no_names(make_vault: MakeV
     assert meant(vault, "Alpha") == "a.md"
 
 
-def test_a_folder_made_anew_leaves_no_ghosts(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "# Alpha", "b.md": "# Beta"})
-    shutil.rmtree(vault.root.path)
-    write(vault, "c.md", "# Gamma")
-    changes = vault.reconcile()
-    assert [version.id for version in changes.created] == ["c.md"]
-    assert sorted(changes.deleted) == ["a.md", "b.md"]
-    assert meant(vault, "Alpha") is None
-    assert meant(vault, "Gamma") == "c.md"
-
-
 # -- following changes --
-
-
-def test_the_first_filling_is_no_change_and_a_note_that_comes_afterwards_is(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "# Alpha"}, indexed=False)
-    assert vault.reconcile() == Changes()
-    write(vault, "b.md", "# Beta")
-    assert [version.id for version in vault.reconcile().created] == ["b.md"]
-    assert vault.reconcile() == Changes()
 
 
 def test_what_changed_between_two_runs_is_reported_by_the_second(make_vault: MakeVault, tmp_path: Path) -> None:
@@ -211,32 +168,6 @@ def test_a_watchers_hint_is_checked_against_the_disk(make_vault: MakeVault) -> N
     assert vault.changed(["a.md", "c.md"]).changed == ()
 
 
-def test_a_hint_about_a_folder_reconciles(make_vault: MakeVault) -> None:
-    vault = make_vault({"v1.2/a.md": "# Alpha"})
-    (vault.root.path / "v1.2").rename(vault.root.path / "moved")
-    changes = vault.changed([str(vault.root.path / "v1.2"), str(vault.root.path / "moved")])
-    assert changes == Changes(renamed=((NoteId("v1.2/a.md"), NoteId("moved/a.md")),))
-    shutil.rmtree(vault.root.path / "moved")
-    assert vault.changed(["moved"]).deleted == ("moved/a.md",)
-
-
-def test_a_version_read_right_after_its_change_is_read_again(tmp_path: Path) -> None:
-    (tmp_path / "n.md").write_text("# One")
-    ahead_s = [0.0]
-    # The real clock: the file is younger than two seconds.
-    vault = Vault(tmp_path, clock_s=lambda: time.monotonic() + ahead_s[0])
-    vault.reconcile()
-    ahead_s[0] = SETTLE_S
-    vault.reconcile()
-    assert meant(vault, "One") == "n.md"
-    stat = (tmp_path / "n.md").stat()
-    (tmp_path / "n.md").write_text("# Two")
-    os.utime(tmp_path / "n.md", ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    vault.reconcile()
-    assert meant(vault, "Two") == "n.md"
-    vault.close()
-
-
 @pytest.mark.fault(row=13)
 def test_an_index_that_is_behind_is_mended_by_asking(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "# Alpha", "b.md": "# Twin", "c.md": "# Twin"})
@@ -249,18 +180,6 @@ def test_an_index_that_is_behind_is_mended_by_asking(make_vault: MakeVault) -> N
     (vault.root.path / "b.md").unlink()
     assert vault.links.resolve("Twin", EMPTY_VAULT).note is None
     assert vault.note_count() == 1
-
-
-def test_reading_gives_each_note_as_it_is_now_in_the_order_asked(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "one", "b.md": "two"})
-    a, b, gone = NoteId("a.md"), NoteId("b.md"), NoteId("gone.md")
-    found = vault.notes.read([b, a, gone, b])
-    assert [each.text for each in found if isinstance(each, Note)] == ["two", "one", "two"]
-    assert isinstance(found[2], NoteFailure)
-    write(vault, "a.md", "changed")
-    [fresh] = vault.notes.read([a])
-    assert isinstance(fresh, Note)
-    assert fresh.text == "changed"
 
 
 # -- paths --
@@ -298,40 +217,20 @@ def test_a_file_that_cannot_be_read_is_still_what_its_path_means(make_vault: Mak
 
 
 def test_names_are_nfc_whatever_the_disk_says(make_vault: MakeVault) -> None:
-    nfd = unicodedata.normalize("NFD", "Café.md")
+    nfc, nfd = (unicodedata.normalize(form, "Café.md") for form in ("NFC", "NFD"))
     vault = make_vault({nfd: "# Menu"})
-    nfc = unicodedata.normalize("NFC", nfd)
-    assert meant(vault, "Menu") == nfc
-    assert meant(vault, nfd) == nfc
+    assert meant(vault, "Menu") == meant(vault, nfd) == nfc
     write(vault, nfd, "# Changed")
     assert [version.id for version in vault.changed([nfd]).changed] == [nfc]
-    assert vault.note_count() == 1
     write(vault, nfc, "# Other")
     vault.reconcile()
-    assert vault.note_count() == 2
     assert [meant(vault, each) for each in (nfc, nfd, "Other", "Changed")] == [nfc, nfd, nfc, nfd]
     write(vault, nfd, "# Again")
     assert [version.id for version in vault.changed([nfd]).changed] == [nfd]
     assert any("normalisation" in warning for warning in vault.statistics().warnings)
-
-
-def test_of_two_spellings_the_one_that_is_left_is_one_note(make_vault: MakeVault) -> None:
-    nfc, nfd = (unicodedata.normalize(form, "Café.md") for form in ("NFC", "NFD"))
-    vault = make_vault({nfc: "# Composed", nfd: "# Decomposed"})
     (vault.root.path / nfc).unlink()
-    assert vault.reconcile().deleted == (nfd,)
-    assert vault.note_count() == 1
-    assert (meant(vault, "Decomposed"), meant(vault, "Composed")) == (nfc, None)
-
-
-def test_names_that_are_not_utf8_are_reported_and_stop_nothing(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "# Alpha"})
-    with open(os.fsencode(vault.root.path) + b"/bad\xff.md", "wb") as file:
-        file.write(b"x")
-    vault.reconcile()
-    assert vault.note_count() == 1
-    assert any("UTF-8" in warning for warning in vault.statistics().warnings)
-    assert str(vault.root.path) not in " ".join(vault.statistics().warnings)
+    assert vault.reconcile().deleted == (nfd,), "the one that is left is one note"
+    assert (meant(vault, "Again"), meant(vault, "Other"), vault.note_count()) == (nfc, None, 1)
 
 
 # -- links --
@@ -340,11 +239,14 @@ def test_names_that_are_not_utf8_are_reported_and_stop_nothing(make_vault: MakeV
 def test_links_lead_where_the_files_are_now(make_vault: MakeVault) -> None:
     vault = make_vault({"s.md": "x", "t.md": "# Target", "work/p.md": "# Plan"})
     links = [LinkName("t", True), LinkName("Plan", True), LinkName("none", True), LinkName("t", True)]
-    targets = vault.links.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
-    assert [each.note.id if each.note else None for each in targets] == ["t.md", "work/p.md", None, "t.md"]
+
+    def targets() -> list[str | None]:
+        found = vault.links.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
+        return [each.note.id if each.note else None for each in found]
+
+    assert targets() == ["t.md", "work/p.md", None, "t.md"]
     (vault.root.path / "t.md").unlink()
-    targets = vault.links.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
-    assert [each.note.id if each.note else None for each in targets] == [None, "work/p.md", None, None]
+    assert targets() == [None, "work/p.md", None, None]
 
 
 def test_incoming_links_come_by_source_and_line_without_self_links(make_vault: MakeVault) -> None:
@@ -367,29 +269,11 @@ def test_incoming_links_come_by_source_and_line_without_self_links(make_vault: M
     assert incoming(vault, "none.md") == ([], 0)
 
 
-def test_incoming_links_follow_the_same_rule_as_outgoing_ones(make_vault: MakeVault) -> None:
-    vault = make_vault(
-        {"c/log.md": "", "a/log.md": "", "a/s.md": "[[log]]", "c/s.md": "[[log]]", "b/s.md": "[[a/log]]"}
-    )
-    assert incoming(vault, "a/log.md") == ([("a/s.md", 1), ("b/s.md", 1)], 2)
-    assert incoming(vault, "c/log.md") == ([("c/s.md", 1)], 1)
-
-
 def test_links_to_a_former_path_are_links_to_the_note(make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"new.md": "# New", "s.md": "[[old]] and [[old place/older]]"})
     state = make_state(former={"old.md": "new.md", "old place/older.md": "new.md"})
     assert incoming(vault, "new.md", state=state) == ([("s.md", 1), ("s.md", 1)], 2)
     assert incoming(vault, "new.md") == ([], 0)
-
-
-def test_a_note_that_turns_out_to_be_private_links_to_nothing_before_the_index_knows(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    vault = make_vault({"t.md": "", "a.md": "[[t]]\n", "s.md": "[[t]]\n"})
-    monkeypatch.setattr(vault._indexer, "hide", lambda _note: None)
-    write(vault, "s.md", "---\nworkspaced: private\n---\n[[t]]\n")
-    vault.notes.read([NoteId("s.md")])
-    assert incoming(vault, "t.md") == ([("a.md", 1)], 1)
 
 
 def test_incoming_links_are_read_from_the_files_as_they_are_now(make_vault: MakeVault) -> None:
@@ -414,34 +298,3 @@ def test_statistics_count_the_cache_and_the_index(make_vault: MakeVault) -> None
         2,
     )
     assert statistics.warnings == ()
-
-
-def test_readers_are_served_while_the_vault_changes(make_vault: MakeVault) -> None:
-    vault = make_vault({f"{number}.md": f"# Title {number}\n[[1]]" for number in range(20)})
-    stop = threading.Event()
-    failures: list[BaseException] = []
-
-    def read() -> None:
-        try:
-            while not stop.is_set():
-                vault.links.resolve("Title 3", EMPTY_VAULT)
-                vault.links.incoming(NoteId("1.md"), 100, EMPTY_VAULT)
-        except BaseException as failure:
-            failures.append(failure)
-
-    readers = [threading.Thread(target=read) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    for number in range(60):
-        path = vault.root.path / f"{number % 20}.md"
-        if number % 3:
-            path.write_text(f"# Title {number % 20} again\n[[1]] [[2]]")
-        else:
-            path.unlink(missing_ok=True)
-        vault.changed([path.name])
-    vault.reconcile()
-    stop.set()
-    for reader in readers:
-        reader.join(60)
-    assert failures == []
-    assert vault.note_count() == len(list(vault.root.path.glob("*.md")))

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.daemon import refusal
 
-from workspaced.errors import RemoteError
 from workspaced_events.replay.open import open_source
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.code import languages
@@ -41,26 +41,23 @@ def test_a_code_file_is_active_pinned_a_tab_and_read(running: Any) -> None:
     assert [note["id"] for note in context["pinnedNotes"]] == ["src/deep/config.yaml"]
 
 
-def test_what_looks_like_front_matter_in_a_file_that_is_no_markdown_is_text(running: Any) -> None:
-    with running.connect("agent") as client:
-        found = client.tool("get_note_by_reference", {"reference": "src/deep/config.yaml"})["data"]
-    assert found["title"] == "config.yaml"
-    assert found["content"] == NOTES["src/deep/config.yaml"]
-
-
-def test_a_file_that_the_globs_do_not_name_is_found_while_an_editor_shows_it(running: Any) -> None:
+def test_a_file_that_the_globs_do_not_name_is_found_while_an_editor_shows_it_unless_it_is_hidden(
+    running: Any,
+) -> None:
     with running.connect("editor") as client:
         asked = "get_note_by_reference", {"reference": "other/apart.py"}
         assert client.tool(*asked)["code"] == "NOTE_NOT_FOUND"
         client.publish([{"type": "active_note_set", "data": {"note": "other/apart.py"}}])
         assert client.tool(*asked)["data"]["content"] == NOTES["other/apart.py"]
+        hidden = {"type": "active_note_set", "data": {"note": "src/.hidden.py"}}
+        assert refusal(client.publish, [hidden]).code == "INVALID_ARGUMENT"
 
 
-def test_a_hidden_file_is_refused(running: Any) -> None:
-    with running.connect("editor") as client:
-        with pytest.raises(RemoteError) as refused:
-            client.publish([{"type": "active_note_set", "data": {"note": "src/.hidden.py"}}])
-        assert refused.value.code == "INVALID_ARGUMENT"
+def test_a_file_that_is_no_markdown_has_no_front_matter_and_without_a_grammar_no_outline(running: Any) -> None:
+    with running.connect("agent") as client:
+        found = client.tool("get_note_by_reference", {"reference": "src/deep/config.yaml"})["data"]
+        assert (found["title"], found["content"]) == ("config.yaml", NOTES["src/deep/config.yaml"])
+        assert outline(client, "config.yaml") == ([], ["There is no outline for this language."])
 
 
 # -- over time --
@@ -116,24 +113,6 @@ def test_a_glob_that_is_none_ends_the_start_with_its_name(daemon: Callable[..., 
 # -- what is withheld (that nothing tells of it: test_two_worlds.py) --
 
 
-def test_a_code_file_for_requests_is_shown_to_an_agent_that_asks(daemon: Callable[..., Any]) -> None:
-    running = daemon("--files", "src/**", notes={**NOTES, ".workspacedignore": "#: on-request\n/src/\n"})
-    with running.connect("agent") as agent:
-        asked = agent.tool("get_note_by_reference", {"reference": "src/greet.py"})
-        assert asked["data"]["content"] == CODE
-        found = agent.tool("search_workspace", {"query": "xyzzy"})["data"]["results"]
-        assert [hit["id"] for hit in found] == ["src/greet.py"]
-
-
-def test_a_client_that_sees_names_only_gets_no_text_of_code(running: Any) -> None:
-    assert running.cli("share", "agent", "names").returncode == 0
-    with running.connect("agent") as agent:
-        asked = {"reference": "src/greet.py", "includeOutline": True}
-        found = agent.tool("get_note_by_reference", asked)["data"]
-        assert found["title"] == "greet.py" and "content" not in found and "outline" not in found
-        assert agent.tool("search_workspace", {"query": "xyzzy"})["data"]["results"] == []
-
-
 def test_a_selection_in_a_file_that_gitignore_names_since_is_not_told(running: Any) -> None:
     selection = {"startLine": 1, "endLine": 1, "text": "xyzzy"}
     view = {"source": "editor", "active": "src/greet.py", "pins": [], "tabs": [], "selection": selection}
@@ -151,45 +130,6 @@ def test_a_selection_in_a_file_that_gitignore_names_since_is_not_told(running: A
         assert "xyzzy" in told(agent)
         (running.vault / ".gitignore").write_text("greet.py\n")
         assert "xyzzy" not in told(agent)
-
-
-GIT_IGNORES = {
-    "a class": ("classA.py", "class[[:upper:]].py\n"),
-    "a long line": ("key2.py", f"key[2{'x' * 1100}].py\n"),
-    "many stars": ("aXbXcXdXeXfXgXhXiXj.py", "a*[X]b*[X]c*[X]d*[X]e*[X]f*[X]g*[X]h*[X]i*[X]j.py\n"),
-    "a line separator": ("key3.py", "key3.py\nx\u2028!key3.py\n"),
-    "a next line": ("key4.py", "key4*\n#\x85!key4.py\n"),
-}
-"""A file, and rules by which `git check-ignore` says that it is ignored."""
-
-
-def test_what_git_ignores_is_not_shown(daemon: Callable[..., Any]) -> None:
-    words = dict(zip(GIT_IGNORES, ("quokka", "zebra", "platypus", "wombat", "orchid"), strict=True))
-    files = {f"src/{name}": words[why] for why, (name, _rules) in GIT_IGNORES.items()}
-    running = daemon("--files", "src/**", notes=files)
-    with running.connect("agent") as agent:
-        for why, (name, rules) in GIT_IGNORES.items():
-            running.add({".gitignore": ""})
-            asked, query = {"reference": f"src/{name}"}, {"query": words[why]}
-            assert agent.tool("get_note_by_reference", asked)["success"], why
-            assert agent.tool("search_workspace", query)["data"]["total"] == 1, why
-            (running.vault / ".gitignore").write_text(rules)
-            assert agent.tool("get_note_by_reference", asked)["code"] == "NOTE_NOT_FOUND", why
-            assert agent.tool("search_workspace", query)["data"]["total"] == 0, why
-
-
-def test_a_forgotten_code_file_is_nowhere_in_the_log(daemon: Callable[..., Any]) -> None:
-    """Nor is the glob that names it alone."""
-    running = daemon("--files", "src/greet.py,src/deep/**", notes=NOTES)
-    with running.connect("editor") as client:
-        client.publish([{"type": "note_pinned", "data": {"note": "src/greet.py"}}])
-        client.tool("get_note_by_reference", {"reference": "src/greet.py", "includeOutline": True})
-    (running.vault / "src/greet.py").unlink()
-    running.stop()
-    done = running.cli("forget", "src/greet.py", "--data-dir", str(running.data), "--yes")
-    assert done.returncode == 0, done.stderr
-    kept = b"".join(file.read_bytes() for file in (running.data / "log").iterdir() if file.is_file())
-    assert b"greet" not in kept
 
 
 def test_a_redacted_log_of_code_verifies_and_holds_none_of_its_words(running: Any) -> None:
@@ -247,16 +187,14 @@ def test_code_has_an_outline_in_every_language_of_the_list(daemon: Callable[...,
             assert [each["title"] for each in symbols] == NAMES.get(name, ["A", "m", "f"]), name
             assert warnings == []
         symbols, _ = outline(client, "a.py")
+    running.stop()
+    replayed = running.cli("replay", str(running.data), "--verify", "--json")
+    assert replayed.returncode == 0, replayed.stdout
     assert [(each["kind"], each["line"], each["level"]) for each in symbols] == [
         ("class", 1, 1),
         ("function", 2, 2),
         ("function", 6, 1),
     ]
-
-
-def test_a_language_without_a_grammar_is_said_to_have_no_outline(running: Any) -> None:
-    with running.connect("agent") as client:
-        assert outline(client, "config.yaml") == ([], ["There is no outline for this language."])
 
 
 @pytest.mark.fault(row=72)
@@ -271,12 +209,3 @@ def test_a_file_that_no_parser_ends_with_holds_nobody_up(daemon: Callable[..., A
             assert other.tool("get_note_by_reference", {"reference": "good.md"})["success"]
         waiting.join()
     assert found == [([], ["The file could not be parsed in time, so it has no outline."])]
-
-
-def test_an_outline_replays_from_the_log_alone(daemon: Callable[..., Any]) -> None:
-    running = daemon("--files", "*", notes=SOURCES)
-    with running.connect("agent") as client:
-        outline(client, "a.py")
-    running.stop()
-    replayed = running.cli("replay", str(running.data), "--verify", "--json")
-    assert replayed.returncode == 0, replayed.stdout

@@ -46,28 +46,22 @@ def length_ms(pause: LoopPause, now: int) -> int:
     return low
 
 
-def test_a_quick_answer_begins_no_pause() -> None:
-    assert pauses_ms((0, 1), (0, int(NONBLOCKING_CALL_S * 1_000))) == [0, 0]
-
-
-def test_a_single_stall_costs_less_than_a_second() -> None:
-    assert pauses_ms((0, 80)) == [640]
-
-
-def test_a_stall_that_recurs_makes_the_pause_longer_up_to_its_bound() -> None:
-    assert pauses_ms(*5 * [(0, 51)]) == [408, 3_264, 26_112, 60_000, 60_000]
-
-
-def test_a_folder_that_hangs_for_long_is_left_alone_for_long() -> None:
-    assert pauses_ms((0, 5_000), (0, 9_000)) == [40_000, 60_000]
-
-
-def test_stalls_far_apart_are_each_the_first() -> None:
-    assert pauses_ms((0, 51), (3_300, 51), (3_300, 51)) == [408, 408, 408]
-
-
-def test_quick_answers_between_two_stalls_do_not_make_them_single() -> None:
-    assert pauses_ms((0, 51), (0, 1), (0, 51)) == [408, 0, 3_264]
+@pytest.mark.parametrize(
+    ("answers", "lengths"),
+    [
+        ([(0, 1), (0, int(NONBLOCKING_CALL_S * 1_000))], [0, 0]),
+        ([(0, 80)], [640]),
+        (5 * [(0, 51)], [408, 3_264, 26_112, 60_000, 60_000]),
+        ([(0, 5_000), (0, 9_000)], [40_000, 60_000]),
+        ([(0, 51), (3_300, 51), (3_300, 51)], [408, 408, 408]),
+        ([(0, 51), (0, 1), (0, 51)], [408, 0, 3_264]),
+    ],
+    ids=["quick", "one stall", "again and again", "hangs", "far apart", "a quick one between"],
+)
+def test_a_pause_is_short_at_first_and_longer_while_stalls_recur(
+    answers: list[tuple[int, int]], lengths: list[int]
+) -> None:
+    assert pauses_ms(*answers) == lengths
 
 
 @settings(max_examples=examples(500))

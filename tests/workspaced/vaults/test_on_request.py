@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.tool_fixtures import later_ns
 
 from workspaced.limits import COALESCE_S
 from workspaced_events.ids import NoteId
-from workspaced_tools.tools.registry import MEMORY, TOOLS
 from workspaced_tools.vault.vault import Vault
 
 Json = dict[str, Any]
@@ -44,11 +44,6 @@ def look_at(running: Any, note: str, text: str = "Dear diary, xyzzy zebra.") -> 
         client.publish([{"type": "active_note_set", "data": {"note": note}}])
         selection = {"note": note, "startLine": 5, "endLine": 5, "text": text}
         client.publish([{"type": "selection_changed", "data": selection}])
-
-
-def test_only_these_tools_answer_on_request() -> None:
-    answering = [tool.name for tool in (*TOOLS.values(), MEMORY) if tool.answers_on_request]
-    assert sorted(answering) == ["get_current_note", "get_note_by_reference", "search_workspace"]
 
 
 @pytest.mark.fault(row=67)
@@ -111,7 +106,6 @@ def test_whoever_watches_the_context_gets_no_notice_of_a_selection_in_such_a_not
 def test_a_renamed_note_on_request_is_not_counted(running: Any) -> None:
     running.publish("note_pinned", note="Diary.md")
     running.reconcile()
-    assert running.ask("get_workspace_context")["data"]["withheld"] == 0
     # Before the file moves, so that no watcher reads it first.
     running.publish("note_renamed", **{"from": "Diary.md", "to": "Moved.md"})
     assert running.ask("get_workspace_context")["data"]["withheld"] == 0
@@ -166,19 +160,18 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
     """An indexed vault, whose notes have settled and which no watcher tells of changes."""
     for note in (HOME_NOTE, OTHER):
         (tmp_path / note).write_text("# Home\n")
-    made = Vault(tmp_path, clock_ns=lambda: time.time_ns() + 10**11)
+    made = Vault(tmp_path, clock_ns=later_ns)
     made.reconcile()
     assert made.volunteers(HOME_NOTE) and made.volunteers(OTHER)
     yield made
     made.close()
 
 
-def test_a_note_whose_file_changed_since_it_was_indexed_is_not_known_to_be_volunteered(vault: Vault) -> None:
+def test_a_note_whose_file_or_rule_changed_since_it_was_indexed_is_not_known_to_be_volunteered(
+    vault: Vault,
+) -> None:
     (vault.root.path / HOME_NOTE).write_text("---\nworkspaced: private\n---\n# Home\n")
-    assert not vault.volunteers(HOME_NOTE)
-
-
-def test_a_note_that_a_rule_just_written_names_is_not_known_to_be_volunteered(vault: Vault) -> None:
+    assert not vault.volunteers(HOME_NOTE) and vault.volunteers(OTHER)
     (vault.root.path / ".workspacedignore").write_text(f"#: on-request\n{OTHER}\n")
     assert not vault.volunteers(OTHER)
 
@@ -225,6 +218,8 @@ def talking(running: Any) -> Any:
 @pytest.mark.parametrize("name", ["Diary.md", "Diary", "[[Diary]]"])
 def test_a_prompt_holds_it_where_a_message_attaches_it_by_name_and_from_then_on(talking: Any, name: str) -> None:
     assert "xyzzy" in talk(talking, {"kind": "note", "id": name})
+    told = json.loads(talking.cli("why", "Diary.md", "--json").stdout)
+    assert [(each["client"], each["by"]) for each in told["lastShown"]] == [("runtime", "prompt_assembled")]
     assert "xyzzy" in talk(talking, message="m2"), "a transcript only grows"
     (talking.vault / "Diary.md").write_text("---\nworkspaced: private\n---\n# Diary\n\nxyzzy\n")
     assert "xyzzy" not in talk(talking, message="m3"), "until it is withheld"
@@ -275,9 +270,3 @@ def test_why_names_the_level_the_rule_and_who_was_shown_the_note_last(running: A
     assert "last shown to other" in said
     secret = json.loads(running.cli("why", "never/Secret.md", "--json").stdout)
     assert secret["level"] == "never" and {each["shown"] for each in secret["clients"]} == {"nothing"}
-
-
-def test_why_finds_the_prompts_that_showed_it(talking: Any) -> None:
-    talk(talking, {"kind": "note", "id": "Diary.md"})
-    told = json.loads(talking.cli("why", "Diary.md", "--json").stdout)
-    assert [(each["client"], each["by"]) for each in told["lastShown"]] == [("runtime", "prompt_assembled")]

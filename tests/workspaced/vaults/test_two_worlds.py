@@ -30,31 +30,28 @@ from hypothesis import strategies as st
 from support import images
 
 Json = dict[str, Any]
-SLOW = pytest.mark.thorough
 LONG_AGO_NS = 1_700_000_000_000_000_000
 IGNORE = ".workspacedignore"
 SECRET = "keep/Diary.md"
 WORDS = ("xyzzy", "Dear diary")
+
+
+def card(y: int, **fields: str) -> Json:
+    return {"id": str(y), "x": 0, "y": y, "width": 9, "height": 9, **fields}
+
+
 CARDS = [
-    {
-        "id": "a",
-        "type": "text",
-        "x": 0,
-        "y": 0,
-        "width": 9,
-        "height": 9,
-        "text": "zebra, see [[Diary]] and [[home]]",
-    },
-    {"id": "b", "type": "file", "x": 0, "y": 20, "width": 9, "height": 9, "file": "keep/Diary.md"},
-    {"id": "c", "type": "file", "x": 0, "y": 40, "width": 9, "height": 9, "file": "keep/secret.png"},
-    {"id": "d", "type": "file", "x": 0, "y": 60, "width": 9, "height": 9, "file": "work/plan.md"},
-    {"id": "e", "type": "file", "x": 0, "y": 80, "width": 9, "height": 9, "file": "keep/ruled.csv"},
+    card(0, type="text", text="zebra, see [[Diary]] and [[home]]"),
+    *(
+        card(20 * at, type="file", file=file)
+        for at, file in enumerate(("keep/Diary.md", "keep/secret.png", "work/plan.md", "keep/ruled.csv"), start=1)
+    ),
 ]
 PUBLIC = {
     "home.md": "# Home\n\nSee [[Diary]], [[Budget]] and [it](keep/Diary.md). zebra\n"
     "![[shown.png]] ![[secret.png]] ![[keep/secret.png|100]] ![[ruled.png]]\n"
     "[[secret.pdf]] ![[keep/secret.pdf#page=2]] [csv](keep/ruled.csv) [[ruled.canvas]] [[out.txt]] [[open.csv]]\n",
-    "Board.canvas": json.dumps({"nodes": CARDS, "edges": [{"id": "1", "fromNode": "a", "toNode": "b"}]}),
+    "Board.canvas": json.dumps({"nodes": CARDS, "edges": [{"id": "1", "fromNode": "0", "toNode": "20"}]}),
     "work/open.csv": "zebra,1\n",
     "src/main.py": "import vault_key\n\n\ndef main():\n    print('zebra')\n",
     ".gitignore": "build/\nignored/\n",
@@ -68,19 +65,8 @@ TEXT = (
     "# Diary\n\nDear diary, xyzzy. [[home]] ![[secret.png]] [[secret.pdf]] zebra #hush ^b1\n"
 )
 GUESSES = (
-    SECRET,
-    "keep/Diary",
-    "Diary",
-    "diary",
-    "Journal",
-    "d-17",
-    "[[Diary]]",
-    "Diary#x",
-    "keep/Moved.md",
-    "Moved",
-    "@keep/Diary.md",
-    '"[[Diary]]"',
-    "[it](keep//Diary.md/)",
+    *(SECRET, "keep/Diary", "Diary", "diary", "Journal", "d-17", "[[Diary]]", "Diary#x", "keep/Moved.md", "Moved"),
+    *("@keep/Diary.md", '"[[Diary]]"', "[it](keep//Diary.md/)"),
 )
 SECRET_PDF = "keep/secret.pdf"
 """The secret links it, and so does a note that is shown; the user looks at it with the secret."""
@@ -383,22 +369,24 @@ class World:
         return plain(answer)
 
 
+NAMED_BY_ALL = {
+    "home",
+    "home.md",
+    "home#Home",
+    "home#Diary",
+    "keep/Budget",
+    "keep/nothing.md",
+    "work/plan.md",
+    "Budget",
+}
+
+
 def asks_for_it(name: str, arguments: Json) -> bool:
     """Whether a call asks for the secret explicitly, or for all that holds a word."""
     if name in ("get_current_note", "search_workspace"):
         return True
     named = {arguments.get("reference"), arguments.get("from")}
-    shown = {
-        "home",
-        "home.md",
-        "home#Home",
-        "home#Diary",
-        "keep/Budget",
-        "keep/nothing.md",
-        "work/plan.md",
-        "Budget",
-    }
-    return name == "get_note_by_reference" and not named <= {*shown, None}
+    return name == "get_note_by_reference" and not named <= {*NAMED_BY_ALL, None}
 
 
 CHAT = "## User\n\nSee [[Diary]] and [[keep/Diary.md]].\n\n**Context**: [[keep/Diary.md]], [[home.md]]\n"
@@ -446,17 +434,11 @@ def _of_member(name: str, value: Any) -> Any:
     return sorted(value, key=json.dumps) if name == "mostVisited" and isinstance(value, list) else value
 
 
-def difference(one: str, other: str) -> str:
-    """Where two texts part, and what each says there."""
-    place = next(at for at, (mine, its) in enumerate(zip(f"{one}\0", f"{other}\1", strict=False)) if mine != its)
-    return " / ".join(text[max(0, place - 100) : place + 200] for text in (one, other))
-
-
 def assert_same(one: World, other: World) -> None:
     """Asks both worlds everything."""
     for (question, answer), (asked, expected) in zip(one.answers(), other.answers(), strict=True):
         assert question == asked
-        assert answer == expected, f"{question}: {difference(answer, expected)}"
+        assert answer == expected, question
         # A search names words of its own that notes lack, alike in both worlds.
         own = question if question.startswith("search_workspace") else ""
         assert not any(word in answer for word in WORDS if word not in own), question

@@ -12,9 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.tool_fixtures import later_ns
 
+from workspaced.vaults.served_vault import ServedVault
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.journal.actions import Action
 from workspaced_events.replay.replay import replay
+from workspaced_events.schema.catalogue import NoteShown, NoteWithheld
 from workspaced_tools.limits import SETTLE_S
+from workspaced_tools.vault.vault import Vault
 
 Json = dict[str, Any]
 PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy.\n"
@@ -60,7 +66,7 @@ def lose_index(running: Any) -> None:
     shutil.rmtree(running.data / "cache", ignore_errors=True)
 
 
-# -- 2: deleted notes after a crash --
+# -- deleted notes after a crash --
 
 
 @pytest.mark.fault(row=47)
@@ -118,7 +124,7 @@ def test_each_note_that_the_log_names_is_looked_at_once_and_again_when_that_chan
     assert found[2:] == [("note_withheld", "n1.md"), ("note_shown", "n1.md")]
 
 
-# -- 3: the vault is not mounted --
+# -- the vault is not mounted --
 
 
 @pytest.mark.fault(row=39)
@@ -153,7 +159,7 @@ def test_an_empty_folder_where_the_vault_was_shows_nothing_that_its_rules_withhe
     assert pinned(running) == ["n1.md"]
 
 
-# -- 5: the status that agents may ask for --
+# -- the status that agents may ask for --
 
 
 @pytest.mark.fault(row=50)
@@ -177,7 +183,7 @@ def test_an_agents_status_counts_what_is_wrong_and_names_nothing(
         assert len(vault["warnings"]) == 2 and all(each[0] == "1" for each in vault["warnings"])
 
 
-# -- 6: the past as an oracle --
+# -- the past as an oracle --
 
 
 @pytest.mark.fault(row=51)
@@ -198,7 +204,7 @@ def test_a_past_moment_says_the_same_of_a_private_path_and_of_a_missing_one(daem
                 assert len(set(answers)) == 1, (tool, answers)
 
 
-# -- 7: saves in parts --
+# -- saves in parts --
 
 
 class Saves:
@@ -278,7 +284,7 @@ def test_a_private_note_stays_so_while_it_is_saved(daemon: Any, style: str) -> N
         assert "n1.md" in said
 
 
-# -- 8: moves --
+# -- moves --
 
 
 @pytest.mark.fault(row=53)
@@ -318,36 +324,23 @@ def test_a_note_moved_into_a_denied_folder_is_withheld_at_once(daemon: Any) -> N
     assert not any(each in heard(running) for each in HEARD)
 
 
-# -- 17: front matter that means private --
+# -- front matter that means private --
 
 
 MEANS_PRIVATE = (
     "\u200b---\nworkspaced: private\n---\nxyzzy",
-    "\u00a0---\nworkspaced: private\n---\nxyzzy",
-    "\u2060\n---\nworkspaced: private\n---\nxyzzy",
     "--- # a comment\nworkspaced: private\n---\nxyzzy",
-    "---\nworkspaced: !x private\n---\nxyzzy",
-    "---\nworkspaced: [private]\n---\nxyzzy",
     "---\nworkspaced:\n  - all\n  - [Private]\n---\nxyzzy",
-    "---\nworkspaced: {private: yes}\n---\nxyzzy",
-    "---\nworkspaced: [{share: private}]\n---\nxyzzy",
-    "--- !x\nworkspaced: private\n---\nxyzzy",
-    "---\nbase: &b\n  workspaced: private\n<<: *b\n---\nxyzzy",
     "---\n<<: {workspaced: private}\n---\nxyzzy",
     "---\nfill: " + "x" * 17_000_000 + "\nworkspaced: private\n---\nxyzzy",
-    "---\nworkspaced: \uff50\uff52\uff49\uff56\uff41\uff54\uff45\n---\nxyzzy",
-    "---\nworkspaced: pri\u200bvate\n---\nxyzzy",
     "---\nwork\u00adspaced: private\n---\nxyzzy",
     "---\nworkspaced: on-request\n: [\n---\nxyzzy",
-    *(f"---\nworkspaced: {flag}\n---\nxyzzy" for flag in ("never", "[work, never]", "{level: never}")),
+    "---\nworkspaced: {level: never}\n---\nxyzzy",
 )
+"""All the ways: tests/tools/notes/test_privacy_flag.py."""
 ORDINARY = (
     "---\ntitle: A: b\n---\nThis is no private matter.",
-    "---\n\nA rule, and then text.",
-    "---\ntitle: [\n---\nBody.",
     "Some words\n---\nworkspaced: private\n---\nnot at the beginning",
-    "---\nworkspaced: all\n---\nBody",
-    "---\nworkspaced: [all]\n---\nBody",
     "---\nworkspaced: {private: false}\n---\nBody",
 )
 
@@ -365,3 +358,151 @@ def test_front_matter_that_means_private_withholds_and_ordinary_notes_stay_reada
             assert answer.get("code") == "NOTE_NOT_FOUND", ascii(text[:40])
         assert client.tool("search_workspace", {"query": "xyzzy"})["data"]["total"] == 0
     assert pinned(running) == [*ordinary]
+
+
+# -- a name that an agent guesses: nothing changes that does not change for a name that no note has --
+
+HOME = {"Home.md": "# Home\n\nSome words.\n"}
+GUESSED, MISSING = "keep/Diary.md", "keep/Diarx.md"
+MOVING = {"uptimeS", "seq", "asOfSeq", "clock", "recording", "sharing"}
+"""Of the status, what every call moves."""
+
+
+def found_withheld(running: Any, note: str) -> list[str]:
+    """The notes that the log says are withheld, once this one is among them."""
+    withheld: list[str] = []
+    with running.connect("person") as client:
+        while note not in withheld:
+            found = client.call("workspaced/log", {"from": 1, "limit": 1_000, "types": ["note_withheld"]})
+            withheld = [each["data"]["note"] for each in found["events"]]
+    return withheld
+
+
+def test_of_a_note_that_left_a_denied_folder_no_version_is_looked_for_under_its_old_name(daemon: Any) -> None:
+    running = daemon("--no-watch", notes={**HOME, "keep/Diary.md": "# Untitled\n", IGNORE: "keep/\n"})
+    show(running, GUESSED, "Home.md")
+    (running.vault / "open").mkdir()
+    (running.vault / GUESSED).rename(running.vault / "open" / "New.md")
+    running.reconcile()
+    for since in (1, 3, 4):
+        answer = json.dumps(running.ask("get_note_diff", reference="open/New.md", sinceSeq=since))
+        assert "Diary" not in answer and "keep/" not in answer, answer
+
+
+def test_an_agents_status_does_not_move_with_what_was_asked_for(daemon: Any, modern: Callable[..., Any]) -> None:
+    running = daemon("--no-watch", notes={**HOME, GUESSED: PRIVATE})
+    running.reconcile()
+    agent = modern(running)
+
+    def status() -> Json:
+        found = agent.result("workspaced/status")
+        # What waits for the disk at this moment is the records of the calls themselves, of either kind.
+        queues = {name: value for name, value in found["queues"].items() if not name.startswith("publish")}
+        return {name: value for name, value in found.items() if name not in MOVING} | {"queues": queues}
+
+    agent.result("tools/list")
+    seen = []
+    for reference in (MISSING, GUESSED, GUESSED, MISSING):
+        agent.call("get_note_by_reference", reference=reference)
+        seen.append(status())
+    assert seen == [seen[0]] * len(seen)
+
+
+def test_what_a_runtime_guesses_leaves_nothing_in_the_log_that_a_missing_name_does_not(daemon: Any) -> None:
+    running = daemon(notes={**HOME, GUESSED: PRIVATE, "own.md": PRIVATE})
+    running.reconcile()
+    settings = {"provider": "openai", "model": "m", "contextWindow": 100_000, "outputReserve": 1_000}
+    with running.connect("runtime") as client:
+        client.call("workspaced/context/start", {"conversation": "c", **settings})
+        attached = {"role": "user", "text": "?", "attachments": [{"kind": "note", "id": GUESSED}]}
+        client.call("workspaced/context/message", {"conversation": "c", "messages": [attached]})
+    running.publish("note_pinned", note="own.md")
+    assert found_withheld(running, "own.md") == ["own.md"]  # which was named later_ns, by an editor
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda file: os.symlink("/etc/hostname", file)])
+def test_a_private_note_that_became_something_else_answers_as_a_missing_one(
+    daemon: Any, make: Callable[[Path], object]
+) -> None:
+    running = daemon("--no-watch", notes={**HOME, GUESSED: PRIVATE})
+    show(running, GUESSED, "Home.md")
+    assert found_withheld(running, GUESSED) == [GUESSED]
+    running.kill()
+    (running.vault / GUESSED).unlink()
+    make(running.vault / GUESSED)
+    running.start()
+    answers = {
+        json.dumps(running.ask("get_note_by_reference", reference=name)).replace(name, "NAME")
+        for name in (GUESSED, MISSING)
+    }
+    assert len(answers) == 1, answers
+
+
+def test_a_selection_is_shown_only_while_its_note_can_be_read(daemon: Any) -> None:
+    running = daemon("--no-watch", notes={**HOME, "Plan.md": "# Plan\n\nxyzzy\n"})
+    running.reconcile()  # a note that is not known yet is recorded without the selected text
+    show(running, "Plan.md", select="xyzzy")
+    assert "xyzzy" in json.dumps(running.ask("get_workspace_context"))
+    running.stop()
+    running.start()
+    (running.vault / "Plan.md").write_text(PRIVATE)
+    running.publish("selection_changed", note="Plan.md", startLine=3, endLine=3, text="the passphrase is xyzzy")
+    running.kill()
+    (running.vault / "Plan.md").unlink()
+    running.start()
+    for tool in ("get_workspace_context", "get_current_note"):
+        assert "passphrase" not in json.dumps(running.ask(tool))
+
+
+# -- a note that turned private a moment ago, which no watcher has reported --
+
+WORDY = {
+    "a.md": "# Orchid\n\nOrchid zanzibar, orchid zanzibar quokka.\n",
+    "b.md": "# Bloom\n\nAn orchid zanzibar of the north.\n",
+    "c.md": "# Wombat\n\nZanzibar quokka, wombat platypus.\n",
+    **{f"n{number}.md": f"# N{number}\n\nText {number} of nothing.\n" for number in range(40)},
+}
+SECRET = "# Deep\n\n## Quokka platypus\n\nOrchid zanzibar quokka platypus quokka.\n"
+QUERIES: list[tuple[str, Json]] = [
+    *(("search_workspace", {"query": query, "limit": 1}) for query in ("orchid", "platypus", "quokka -wombat")),
+    *(("search_workspace", {"query": query}) for query in ("platypus path:s", "quokkas platypuses")),
+    ("search_workspace", {"query": "which orchids and quokkas grow in zanzibar", "limit": 3}),
+    *(("get_related_notes", {"reference": reference}) for reference in ("a.md", "c.md")),
+]
+
+
+def test_it_shows_in_no_count_word_or_score_of_the_first_call(daemon: Any) -> None:
+    having = daemon("--no-watch", notes={**WORDY, "z/s.md": SECRET})
+    lacking = daemon("--no-watch", notes=WORDY)
+    with having.connect() as one, lacking.connect() as other:
+        while not other.tool("search_workspace", {"query": "orchid"})["data"]["complete"]:
+            pass
+        for tool, arguments in QUERIES:
+            having.add({"z/s.md": SECRET})
+            while "z/s.md" not in str(one.tool("search_workspace", {"query": "platypus"})["data"]["results"]):
+                pass
+            (having.vault / "z/s.md").write_text(f"---\nworkspaced: private\n---\n{SECRET}")
+            assert one.tool(tool, arguments)["data"] == other.tool(tool, arguments)["data"], (tool, arguments)
+
+
+def test_what_a_rule_or_flag_withholds_by_now_is_not_recorded_as_shown(tmp_path: Path) -> None:
+    """Findings that a note is shown wait for others."""
+    names = [NoteId(each) for each in ("open.md", "ruled.md", "flagged.md", "both.md")]
+    for name in names:
+        (tmp_path / name).write_text("text")
+    actions: list[Action] = []
+    vault = Vault(tmp_path, clock_ns=later_ns)  # nothing is being saved any more
+    served = ServedVault(VaultId("v"), tmp_path, vault, actions.extend)
+    for name in names:
+        vault.look_at(name)
+    for name in ("flagged.md", "both.md"):
+        (tmp_path / name).write_text("---\nworkspaced: private\n---\n")
+        vault.notes.read([NoteId(name)])
+    (tmp_path / IGNORE).write_text("ruled.md\nboth.md\n")
+    vault.policy.refresh()
+    served.visibility_checker.flush()
+    vault.close()
+    shown = {each.data.note for each in actions if isinstance(each.data, NoteShown)}
+    withheld = [each.data.note for each in actions if isinstance(each.data, NoteWithheld)]
+    assert shown == {"open.md", "flagged.md", "both.md"}
+    assert withheld == ["flagged.md", "both.md"]

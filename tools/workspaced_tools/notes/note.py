@@ -26,7 +26,6 @@ from .frontmatter import NO_FRONT_MATTER, FrontMatter, split_front_matter
 from .markdown import (
     LINE_END,
     NO_MARKDOWN,
-    Heading,
     Link,
     Markdown,
     blanked,
@@ -217,6 +216,3 @@ def readable(found: Note | NoteFailure) -> Note | NoteFailure:
         return NoteFailure(found.id, BinaryFile.code, f"{name} is no text file.", found.stat.size)
     message = f"{name} has {found.stat.size} bytes, more than the {NOTE_BYTES_MAX} that are read."
     return NoteFailure(found.id, FileTooLarge.code, message, found.stat.size)
-
-
-__all__ = ["Heading", "Link", "Note", "NoteFailure", "PrivateNote", "StatKey", "readable"]

@@ -3,7 +3,7 @@
 Stored as events, so that it lasts.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workspaced_events.errors import InvalidArgument
@@ -21,35 +21,29 @@ def setting(client: str, level: Sharing) -> Plan:
         InvalidArgument: the name is empty. The plan itself raises it if too many clients have a level.
     """
     name = _name(client)
-
-    def plan(now: Planned) -> list[Action]:
-        state = now.state
-        if name not in state.sharing and level != "all" and len(state.sharing) >= SHARING_CLIENTS_MAX:
-            raise InvalidArgument(
-                f"A level is kept for at most {SHARING_CLIENTS_MAX} clients.",
-                hint="Set one of them to all, or set a level for every client with *.",
-            )
-        return [Action(c.SharingSet(name, level))]
-
-    return plan
+    return _bounded(name, level == "all", lambda state: state.sharing, Action(c.SharingSet(name, level)))
 
 
 def volunteering(client: str, setting: Volunteering) -> Plan:
-    """The plan that sets whether a client is told without asking.
-
-    Raises:
-        InvalidArgument: as `setting`.
-    """
+    """The plan that sets whether a client is told without asking. Raises as `setting`."""
     name = _name(client)
+    action = Action(c.VolunteeringSet(name, setting))
+    return _bounded(name, setting == "on", lambda state: state.volunteering, action)
+
+
+def _bounded(
+    name: str, is_default: bool, kept: Callable[[WorkspaceState], Mapping[str, object]], action: Action
+) -> Plan:
+    """The plan of an action that is kept for each client, unless it sets the default."""
 
     def plan(now: Planned) -> list[Action]:
-        state = now.state
-        if name not in state.volunteering and setting != "on" and len(state.volunteering) >= SHARING_CLIENTS_MAX:
+        present = kept(now.state)
+        if name not in present and not is_default and len(present) >= SHARING_CLIENTS_MAX:
             raise InvalidArgument(
                 f"This is kept for at most {SHARING_CLIENTS_MAX} clients.",
-                hint="Set one of them to on, or set it for every client with *.",
+                hint="Set one of them back to the default, or set it for every client with *.",
             )
-        return [Action(c.VolunteeringSet(name, setting))]
+        return [action]
 
     return plan
 

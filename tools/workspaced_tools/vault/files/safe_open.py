@@ -84,10 +84,8 @@ class VaultRoot:
         self._spellings: dict[str, str] = {}
         self._closed = False
 
-    def open_note(self, note: NoteId, root: RootDirectory | None = None) -> int:
+    def open_note(self, note: NoteId) -> int:
         """A descriptor of the note, a regular file, for reading; the caller closes it. Never blocks.
-
-        `root` is a recent result of `directory()`, so that a call on many notes checks the root once.
 
         Raises:
             ReferenceOutsideVault: absolute, `..` as a component, or NUL.
@@ -96,7 +94,7 @@ class VaultRoot:
             NotDownloaded: the system says that the file's bytes are elsewhere. None are fetched.
             ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
         """
-        return self._open_regular(note, _parts(note), root)
+        return self._open_regular(note, _parts(note))
 
     def open_image(self, path: str) -> int:
         """As `open_note`, for an image's file: a regular file, opened for reading. Never blocks.
@@ -130,7 +128,10 @@ class VaultRoot:
         return False
 
     def stat_note(self, note: NoteId, root: RootDirectory | None = None) -> os.stat_result:
-        """The stat of the file that `open_note` would open now, without opening it. Raises the same."""
+        """The stat of the file that `open_note` would open now, without opening it. Raises the same.
+
+        `root` is a recent result of `directory()`, so that a call on many notes checks the root once.
+        """
         status = self._act(note, _parts(note), _stat_file, root)
         if stat.S_ISREG(status.st_mode):
             return status
@@ -264,15 +265,8 @@ class VaultRoot:
         except (OSError, _ThroughSymlink):
             return None
 
-    def _open_regular(
-        self,
-        path: str,
-        parts: tuple[str, ...],
-        root: RootDirectory | None = None,
-        *,
-        heeds_gitignore: bool = True,
-    ) -> int:
-        descriptor = self._act(path, parts, _open_file, root, heeds_gitignore=heeds_gitignore)
+    def _open_regular(self, path: str, parts: tuple[str, ...], *, heeds_gitignore: bool = True) -> int:
+        descriptor = self._act(path, parts, _open_file, heeds_gitignore=heeds_gitignore)
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
