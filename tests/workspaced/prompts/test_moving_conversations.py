@@ -234,31 +234,15 @@ def test_a_look_that_never_stands_is_given_up(made: Iterable[object]) -> None:
 # -- texts --
 
 
-def kept(aside: BlobStaging, asked: list[str]) -> TextCache:
+def test_the_latest_used_texts_stay_in_memory_and_no_more_than_may() -> None:
+    aside, asked = BlobStaging(), list[str]()
+
     def give(name: str) -> str:
         asked.append(name)
         return aside(name)
 
-    return TextCache(give, chars_max=20)
-
-
-def test_the_latest_used_texts_stay_in_memory_and_no_more_than_may() -> None:
-    aside, asked = BlobStaging(), list[str]()
-    one, two, three = (aside.text(letter * 10) for letter in "abc")
-    texts = kept(aside, asked)
-    for name in (one, two, one, three, one, two):
+    one, two, three, large = (aside.text(text) for text in ("a" * 10, "b" * 10, "c" * 10, "large" * 10))
+    texts = TextCache(give, chars_max=20)
+    for name in (one, two, one, three, one, two, large, large, two):
         assert texts(name) == aside(name)
-    assert asked == [one, two, three, two]
-
-
-def test_a_text_that_is_longer_than_all_may_be_is_given_and_not_kept() -> None:
-    aside, asked = BlobStaging(), list[str]()
-    small, large = aside.text("small"), aside.text("large" * 10)
-    texts = kept(aside, asked)
-    assert [len(texts(name)) for name in (small, large, large, small)] == [5, 50, 50, 5]
-    assert asked == [small, large, large]
-
-
-def test_texts_on_their_way_are_read_before_those_that_are_kept() -> None:
-    aside = BlobStaging(lambda name: f"kept {name}")
-    assert aside(aside.text("new")) == "new" and aside("old") == "kept old"
+    assert asked == [one, two, three, two, large, large]

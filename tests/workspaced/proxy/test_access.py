@@ -140,9 +140,7 @@ def test_a_folder_is_no_token_file(daemon: Any, tmp_path: Path) -> None:
     ("upstream", "variable"),
     [
         ("https://google.example/v1beta/openai", "OPENAI_BASE_URL"),
-        ("https://google.example", "GOOGLE_GEMINI_BASE_URL"),
         ("https://gateway.example/anthropic", "ANTHROPIC_BASE_URL"),
-        ("http://127.0.0.1:1/v1", "OPENAI_BASE_URL"),
     ],
 )
 def test_it_names_the_variable_that_programs_of_that_provider_read(
@@ -160,9 +158,7 @@ def test_it_names_the_variable_that_programs_of_that_provider_read(
     assert f"such as {variable}=http://127.0.0.1:" in line
 
 
-@pytest.mark.parametrize(
-    "url", ["api.example", "ftp://api.example", "http://", "http://u:p@h", "http://h/?a=1", "http://h:x"]
-)
+@pytest.mark.parametrize("url", ["ftp://api.example", "http://u:p@h", "http://h/?a=1", "http://h:x"])
 def test_an_upstream_that_is_no_url_is_refused(daemon: Any, url: str) -> None:
     code, name, _words = start_failure(daemon(start=False), "--upstream", url)
     assert (code, name) == (2, "INVALID_ARGUMENT")

@@ -11,8 +11,6 @@ from support.daemon import ANSWER_S
 from support.proxy import Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
-from workspaced.overlay.usage import UsageReader
-
 pytestmark = pytest.mark.thorough
 
 CHAT = "/v1/chat/completions"
@@ -44,14 +42,6 @@ def answered(looking: Any, raw: bytes) -> bytes:
 
 
 # -- what comes from the client --
-
-
-def test_a_reason_that_is_cut_at_a_blank_is_still_a_header(looking: Any) -> None:
-    role = "odd" + " " * 400 + "role"
-    with RawUpstream(Recorder()) as url, Proxy(looking, url) as proxy:
-        body = json.dumps({"messages": [{"role": role, "content": "Hm?"}]})
-        raw = sent_raw(proxy, f"POST /t/{proxy.token}{CHAT}", f"Content-Length: {len(body)}\r\n", body)
-    assert raw.startswith(b"HTTP/1.1 200") and b"x-workspaced-reason: UNREADABLE" in raw
 
 
 def test_a_body_in_chunks_passes_also_beside_a_length_that_does_not_count(looking: Any) -> None:
@@ -107,11 +97,6 @@ def test_a_whole_url_of_another_machine_is_refused(looking: Any) -> None:
 # -- what comes from the provider --
 
 
-def test_a_content_type_in_any_letters_does_not_cut_the_answer(looking: Any) -> None:
-    head = 'Content-Type: application/json; title="\u20ac"\r\nContent-Length: 2\r\n\r\n'
-    assert answered(looking, OK + head.encode() + b"{}").endswith(b"\r\n\r\n{}")
-
-
 def test_chunks_of_an_answer_count_more_than_a_length_beside_them(looking: Any) -> None:
     raw = OK + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
     assert b"hello" in answered(looking, raw)
@@ -151,13 +136,6 @@ def test_the_usage_that_passed_is_recorded_if_the_client_leaves_after_the_last_e
     assert notice is not None and notice["params"]["events"][0]["type"] == "prompt_answered"
 
 
-@pytest.mark.parametrize(("media_type", "end"), [(b"Text/Event-Stream", b"\n"), (b"text/event-stream", b"\r")])
-def test_usage_is_found_in_every_stream_that_the_standard_allows(media_type: bytes, end: bytes) -> None:
-    reader = UsageReader(media_type)
-    reader.feed(end.join([b'data: {"choices": []}', b"", b'data: {"usage": {"prompt_tokens": 9}}', b"", b""]))
-    assert reader.told() == {"usage": {"prompt_tokens": 9}}
-
-
 def inserted(looking: Any) -> list[Json]:
     with looking.connect() as client:
         found: list[Json] = client.call("workspaced/log", {"types": ["context_inserted"]})["events"]
@@ -182,79 +160,3 @@ def test_a_prompt_whose_client_left_before_it_was_sent_is_not_recorded(looking: 
 
 
 # -- what the provider gets of a prompt --
-
-
-def provider_gets(looking: Any, path: str, body: Json) -> Json:
-    seen = Recorder()
-    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-        assert proxy.request("POST", path, {"model": "m", **body}).status == 200
-    sent: Json = json.loads(seen.requests[0].body)
-    return sent
-
-
-ASK = {"role": "user", "content": "What is Alpha?"}
-MORE = {"role": "user", "content": "Sure?"}
-
-
-@pytest.mark.parametrize("path", [CHAT, "/v1/messages"])
-def test_an_answer_that_the_model_is_to_go_on_with_stays_the_last_message(looking: Any, path: str) -> None:
-    begun = {"role": "assistant", "content": "It is"}
-    messages = provider_gets(looking, path, {"max_tokens": 9, "messages": [ASK, begun]})["messages"]
-    assert messages[-1]["role"] == "assistant", messages[-1]
-
-
-def test_arguments_that_are_no_json_reach_the_provider_as_the_model_wrote_them(looking: Any) -> None:
-    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": '}}
-    result = {"role": "tool", "tool_call_id": "c1", "content": "These arguments are no JSON."}
-    given = [ASK, {"role": "assistant", "tool_calls": [call]}, result]
-    assert provider_gets(looking, CHAT, {"messages": given})["messages"][1]["tool_calls"] == [call]
-
-
-REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}
-THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "signed"}
-
-
-@pytest.mark.parametrize(
-    ("path", "name", "reasoned", "plain"),
-    [
-        ("/v1/responses", "input", [REASONING], {"role": "assistant", "content": "Red."}),
-        (
-            "/v1/messages",
-            "messages",
-            [THINKING],
-            {"role": "assistant", "content": [{"type": "text", "text": "Red."}]},
-        ),
-    ],
-)
-def test_reasoning_is_the_requests_own_also_if_another_chat_had_the_same_words(
-    looking: Any, path: str, name: str, reasoned: list[Json], plain: Json
-) -> None:
-    thought = [*reasoned, plain]
-    if name == "messages":
-        thought = [{**plain, "content": [*reasoned, *plain["content"]]}]
-    body = {"model": "m", "max_tokens": 9}
-    seen = Recorder()
-    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-        for answer in ([plain], thought):
-            assert proxy.request("POST", path, {**body, name: [ASK, *answer, MORE]}).status == 200
-    own = reasoned[0].get("encrypted_content") or reasoned[0]["signature"]
-    assert [own in each.body.decode() for each in seen.requests] == [False, True]
-
-
-def test_the_phase_of_an_answer_is_not_dropped_in_silence(looking: Any) -> None:
-    text = {"type": "output_text", "text": "Red.", "annotations": []}
-    message = {"type": "message", "role": "assistant", "phase": "commentary", "content": [text]}
-    assert "phase" in json.dumps(provider_gets(looking, "/v1/responses", {"input": [ASK, message, MORE]}))
-
-
-def test_signed_thinking_stays_before_the_call_that_follows_it(looking: Any) -> None:
-    call = {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}
-    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}]}
-    seen = Recorder()
-    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-        for blocks in ([call], [THINKING, call]):
-            answer = {"role": "assistant", "content": blocks}
-            body = {"model": "m", "max_tokens": 9, "messages": [ASK, answer, result]}
-            assert proxy.request("POST", "/v1/messages", body).status == 200
-    sent = json.loads(seen.requests[-1].body)["messages"][1]["content"]
-    assert [each["type"] for each in sent] == ["thinking", "tool_use"]

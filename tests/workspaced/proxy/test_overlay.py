@@ -102,3 +102,15 @@ def test_a_helper_of_an_agent_is_told_nothing(world: Any, header: str) -> None:
     answer = world.proxy.request("POST", "/v1/messages", body(user("What is red?")), {header: "1"})
     assert answer.reason.startswith("SUBAGENT")
     assert [each.raw for each in world.model.exchanges] == [body(user("What is red?"))]
+
+
+def test_no_provider_gets_a_note_that_is_withheld_and_none_for_a_client_that_is_shown_nothing(world: Any) -> None:
+    world.daemon.add({"secret.md": "---\nworkspaced: private\n---\nThe code is 4711.\n"})
+    with world.daemon.connect() as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "secret.md"}}])
+    world.proxy.request("POST", "/v1/messages", body(user("What is the code?")))
+    with world.daemon.connect() as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    assert world.daemon.cli("share", "proxy", "none").returncode == 0
+    world.proxy.request("POST", "/v1/messages", body(user("What is Alpha?")))
+    assert not any(word in str(world.bodies) for word in ("4711", "secret", "Alpha is red"))

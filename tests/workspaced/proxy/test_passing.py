@@ -15,7 +15,6 @@ from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 from .conftest import started
 
 QUESTION = b'{"role": "user", "content": "What is Alpha?"}'
-USAGE = b'{"usage": {"prompt_tokens": 1000, "completion_tokens": 20}}'
 LENGTH = b"Content-Length: 77\r\n\r\n"
 CHAT = "/v1/chat/completions"
 
@@ -45,28 +44,15 @@ def test_the_clients_bytes_arrive_with_the_context_in_between(looking: Any) -> N
     assert seen.requests[0].header("content-length") == str(len(body))
 
 
-def test_the_second_request_begins_with_the_bytes_of_the_first(looking: Any) -> None:
-    seen = Recorder()
-    more = b', {"role": "assistant", "content": "Red."}, {"role": "user", "content": "Sure?"}'
-    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-        for messages in (QUESTION, QUESTION + more):
-            proxy.request("POST", CHAT, b'{"model": "gpt-x", "messages": [' + messages + b"]}")
-    first, second = (each.body for each in seen.requests)
-    assert second.startswith(first.removesuffix(b"]}")) and b"Alpha is red." in first
-
-
 @pytest.mark.parametrize(
     ("base", "path", "twice"),
     [
         ("", "/v1/v1/messages", "/v1/v1"),
-        ("/v1", "/v1/messages", "/v1/v1"),
-        ("", "/v1beta/v1beta/models/g:generateContent?key=k", "/v1beta/v1beta"),
-        ("", "/v1/messages", ""),
-        ("/v1", "/v1beta/x", ""),
-        ("", "/v1/v10/x", ""),
+        ("/v1", "/v1/messages?key=k", "/v1/v1"),
+        ("/v1", "/v1beta/v10/x", ""),
     ],
 )
-def test_a_version_that_stands_twice_is_named_in_the_log_and_passes(
+def test_a_version_that_stands_twice_is_named_once_in_the_log_and_passes(
     looking: Any, base: str, path: str, twice: str
 ) -> None:
     seen = Recorder()
@@ -88,12 +74,7 @@ def test_a_version_that_stands_twice_is_named_in_the_log_and_passes(
         ("POST", "/v1/messages/count_tokens", b'{"messages": [ ]}', "UNREADABLE"),
         ("POST", "/v1/threads/t/messages", b'{"role": "user"}', "UNREADABLE"),
         ("POST", "/a/../b//c", b"\x00\xff", "NOT_A_PROMPT"),
-        ("POST", CHAT, b"no json", "UNREADABLE"),
-        ("POST", CHAT, b'["a list"]', "UNREADABLE"),
-        ("POST", CHAT, b'{"messages": [{"role": "user", "content": "\xff"}]}', "UNREADABLE"),
         ("POST", CHAT, b'{"messages": "none"}', "UNREADABLE"),
-        ("POST", CHAT, b'{"messages":' + b"[" * 5_000 + b"]" * 5_000 + b"}", "UNREADABLE"),
-        ("POST", CHAT, b'{"messages": [' + QUESTION + b'], "messages": []}', "UNREADABLE"),
         ("POST", "/v1/models/g:generateContent", b'{"contents": [], "cachedContent": "c"}', "UNREADABLE"),
     ],
 )  # fmt: skip
@@ -197,71 +178,26 @@ def test_a_redirect_is_the_runtimes_matter(looking: Any) -> None:
     assert (answer.status, answer.headers["location"]) == (307, "http://127.0.0.1:1/x")
 
 
-def test_off_leaves_a_prompt_as_it_is(world: Any) -> None:
-    body = {"model": "gpt-x", "messages": [{"role": "user", "content": "What is Alpha?"}]}
-    answer = world.proxy.request("POST", CHAT, body, {"X-Workspaced": "off"})
-    assert (answer.status, answer.context) == (200, "off") and world.bodies == [body]
+def test_off_leaves_a_prompt_as_it_is(passing: tuple[Proxy, Recorder]) -> None:
+    proxy, seen = passing
+    seen.requests.clear()
+    body = b'{"model": "gpt-x", "messages": [' + QUESTION + b"]}"
+    answer = proxy.request("POST", CHAT, body, {"X-Workspaced": "off"})
+    assert (answer.status, answer.context) == (200, "off") and seen.requests[0].body == body
 
 
-def test_a_long_history_is_passed_on_and_one_that_is_too_long_streams_through(looking: Any) -> None:
-    seen = Recorder()
-    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-        for size, context in ((10_000_000, "added"), (40_000_000, "unchanged")):
-            words = json.dumps("word " * (size // 5)).encode()
-            history = b'{"role": "user", "content": ' + words + b'}, {"role": "assistant", "content": "Yes."}, '
-            body = b'{"messages": [' + history + QUESTION + b"]}"
-            answer = proxy.request("POST", CHAT, body)
-            assert (answer.status, answer.context) == (200, context), answer.reason
-            assert words[1:-3] in seen.requests[-1].body
-    assert answer.reason.startswith("BODY_TOO_LARGE") and seen.requests[-1].body == body
-
-
-def test_a_long_body_in_chunks_of_unknown_length_passes_too(looking: Any) -> None:
-    seen = Recorder()
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_history_that_is_too_long_streams_through(passing: tuple[Proxy, Recorder], chunked: bool) -> None:
+    proxy, seen = passing
+    seen.requests.clear()
     part, count = b"x" * 65_536, 600
-    with RawUpstream(seen) as url, Proxy(looking, url) as proxy, proxy.connection() as connection:
-        connection.request("POST", f"/t/{proxy.token}{CHAT}", (part for _ in range(count)), encode_chunked=True,
-                           headers={"Transfer-Encoding": "chunked"})  # fmt: skip
+    body = (part for _ in range(count)) if chunked else part * count
+    headers = {"Transfer-Encoding": "chunked"} if chunked else {}
+    with proxy.connection() as connection:
+        connection.request("POST", f"/t/{proxy.token}{CHAT}", body, headers, encode_chunked=chunked)
         answer = connection.getresponse()
         assert answer.status == 200 and answer.headers["x-workspaced-reason"].startswith("BODY_TOO_LARGE")
     assert seen.requests[0].body == part * count
-
-
-@pytest.mark.thorough
-def test_fifty_at_once_are_answered(looking: Any) -> None:
-    seen, answers = Recorder(USAGE), list[Any]()
-
-    def ask(at: int) -> None:
-        messages = [{"role": "user", "content": f"What is number {at}?"}]
-        answers.append((at, proxy.request("POST", CHAT, {"model": "gpt-x", "messages": messages})))
-
-    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-        threads = [threading.Thread(target=ask, args=(at,)) for at in range(50)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-    assert [each.context for _at, each in answers] == ["added"] * 50
-    asked = {json.loads(each.body)["messages"][-1]["content"].rpartition("number ")[2] for each in seen.requests}
-    assert asked == {f"{at}?" for at in range(50)}
-    done = looking.cli("replay", "--verify", str(looking.data))
-    assert done.returncode == 0 and ", 0 differ, 0 are not recorded" in done.stdout
-
-
-def test_a_provider_that_counts_wrongly_is_no_line_in_the_proxys_log(looking: Any) -> None:
-    wire = looking.wire()
-    wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
-    wire.ask("workspaced/subscribe", {"types": ["prompt_answered"]})
-    counts, found = (b"1%030d" % 0, b"-7", b'"1000"'), list[Any]()
-    for count in counts:
-        seen = Recorder(USAGE.replace(b"1000", count))
-        with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-            messages = [{"role": "user", "content": "What is Alpha?"}]
-            assert proxy.request("POST", CHAT, {"messages": messages}).context == "added"
-            found += wire.line()["params"]["events"]
-        assert not proxy.stderr
-    assert [each["data"].get("inputTokens") for each in found] == [None] * len(counts)
-    assert not [each for each in found if each["data"].get("outputTokens")]
 
 
 # -- streams --
@@ -303,40 +239,29 @@ def test_an_answer_that_breaks_off_breaks_off_for_the_runtime_too(looking: Any, 
 
 
 @pytest.mark.fault(row=66)
-def test_a_client_that_leaves_ends_the_providers_request(looking: Any) -> None:
-    left = threading.Event()
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_a_client_that_leaves_ends_the_providers_request(looking: Any, has_begun: bool) -> None:
+    came, left = threading.Event(), threading.Event()
 
     def serve(connection: Connection) -> None:
         request = connection.request()
         if request is not None and request.target == CHAT:
-            connection.send(OK + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-            connection.chunk(b"data: 1\n\n")
+            if has_begun:
+                connection.send(OK + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+                connection.chunk(b"data: 1\n\n")
+            came.set()
             if connection.wait_until_closed():
                 left.set()
         else:
             connection.answer(b"{}")
 
     with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
-        with proxy.begin("POST", f"/t/{proxy.token}{CHAT}", b'{"messages": [' + QUESTION + b"]}") as begun:
-            assert begun.response.read1() == b"data: 1\n\n"
-        assert left.wait(60)
-        assert proxy.request("POST", "/v1/embeddings", b"{}").status == 200
-
-
-def test_a_client_that_leaves_before_the_answer_ends_the_providers_request(looking: Any) -> None:
-    came, left = threading.Event(), threading.Event()
-
-    def serve(connection: Connection) -> None:
-        connection.request()
-        came.set()
-        if connection.wait_until_closed():
-            left.set()
-
-    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
         with proxy.connection() as connection:
             connection.request("POST", f"/t/{proxy.token}{CHAT}", b'{"messages": [' + QUESTION + b"]}")
             assert came.wait(60)
+            assert not has_begun or connection.getresponse().read1() == b"data: 1\n\n"
         assert left.wait(60)
+        assert proxy.request("POST", "/v1/embeddings", b"{}").status == 200
 
 
 # -- providers that fail --
@@ -350,14 +275,8 @@ def test_a_provider_that_cannot_be_reached_is_an_error_that_says_so(looking: Any
         answer = proxy.request("POST", CHAT, b'{"messages": [' + QUESTION + b"]}")
     assert (answer.status, answer.code) == (502, "UPSTREAM_UNREACHABLE")
     assert url in json.loads(answer.body)["error"]["message"]
-
-
-def test_a_provider_that_ends_the_connection_without_an_answer_is_one_too(looking: Any) -> None:
-    def serve(connection: Connection) -> None:
-        connection.request()
-
-    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
-        assert proxy.request("POST", CHAT, b"{}").status == 502
+    with RawUpstream(lambda connection: connection.request() and None) as url, Proxy(looking, url) as proxy:
+        assert proxy.request("POST", CHAT, b"{}").status == 502  # without an answer it is one, too
 
 
 @pytest.mark.fault(row=66)
@@ -369,43 +288,3 @@ def test_a_provider_that_is_silent_is_a_timeout(looking: Any) -> None:
     with RawUpstream(serve) as url, Proxy(looking, url, "--timeout", "0.2") as proxy:
         answer = proxy.request("POST", CHAT, b'{"messages": [' + QUESTION + b"]}")
     assert (answer.status, answer.code) == (504, "UPSTREAM_TIMEOUT")
-
-
-# -- prompts of all kinds --
-
-
-BRIEF = "Be brief."
-MARKED = {"type": "text", "text": BRIEF, "cache_control": {"type": "ephemeral"}}
-CUSTOM = {"type": "custom", "custom": {"name": "x"}}
-SERVER = {"type": "mcp", "server_label": "s"}
-SEARCH = {"type": "web_search_20250305", "name": "web_search"}
-PART = {"parts": [{"text": BRIEF}]}
-STREAMED = "/v1beta/models/g:streamGenerateContent?alt=sse"
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        (CHAT, {"messages": [{"role": "developer", "content": BRIEF}, "ask"], "tools": [CUSTOM]}),
-        ("/v1/responses", {"input": "ask", "instructions": BRIEF, "tools": [{"type": "web_search"}]}),
-        ("/v1/responses", {"input": ["ask"], "tools": [SERVER], "previous_response_id": None}),
-        ("/v1/messages", {"messages": ["ask"], "system": BRIEF, "tools": [SEARCH]}),
-        ("/v1/messages?beta=true", {"messages": ["ask"], "system": [MARKED]}),
-        (STREAMED, {"contents": ["ask"], "system_instruction": PART, "tools": [{"googleSearch": {}}]}),
-    ],
-)
-def test_system_prompts_and_tools_of_the_providers_own_go_with_the_context(
-    looking: Any, path: str, body: dict[str, Any]
-) -> None:
-    asked: dict[str, Any] = {"role": "user", "content": "What is Alpha?"}
-    if "contents" in body:
-        asked = {"role": "user", "parts": [{"text": "What is Alpha?"}]}
-    name = next(name for name in ("messages", "input", "contents") if name in body)
-    if isinstance(body[name], list):
-        body = {**body, name: [asked if each == "ask" else each for each in body[name]]}
-    seen = Recorder()
-    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-        answer = proxy.request("POST", path, body)
-    assert answer.context == "added", answer.reason
-    assert seen.requests[0].target == path
-    assert without(seen.requests[0].body) == json.dumps(body).encode()

@@ -1,16 +1,12 @@
-"""Defects that shipped systems have had, each as a whole conversation in which it would show.
+"""Whole conversations, each turn of which is held against the specification (support/checked_conversation.py).
 
-Every turn of every conversation is checked whole (support/checked_conversation.py), by what
-the specification says of prompts:
-what the model is sent, in our form and in the bodies for three providers, the layers, the manifest. At the end of
-each the daemon is killed, the vault deleted, and all prompts are made again.
+That is what the model is sent, in our form and in the bodies for three providers, the layers, the manifest. At the
+end of each the daemon is killed, the vault deleted, and all prompts are made again.
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -29,8 +25,8 @@ LONG = "Words that take room. " * 400
 def talk(daemon: Any) -> Begin:
     """talk(notes, **settings) -> a conversation with a daemon of its own."""
 
-    def begin(notes: dict[str, str], *flags: str, env: dict[str, str] | None = None, **settings: Any) -> Any:
-        return t.Talk(daemon(*flags, notes=notes, env=env), **settings)
+    def begin(notes: dict[str, str], *flags: str, **settings: Any) -> Any:
+        return t.Talk(daemon(*flags, notes=notes), **settings)
 
     return begin
 
@@ -91,10 +87,9 @@ def test_an_edited_note_is_shown_as_it_is_now_in_every_turn(talk: Begin, promoti
 PAGE = "".join(f"Line {number} of a long note.\n" for number in range(60))
 
 
-@PROMOTIONS
-def test_a_note_edited_in_a_few_lines_is_shown_as_changes_to_the_text_above(talk: Begin, promotion: str) -> None:
+def test_a_note_edited_in_a_few_lines_is_shown_as_changes_to_the_text_above(talk: Begin) -> None:
     page = given("url", "https://example.org/", f"The old page.\n{PAGE}")
-    chat = talk({"a.md": PAGE, "b.md": f"{PAGE}\nBeta."}, promotion=promotion)
+    chat = talk({"a.md": PAGE, "b.md": f"{PAGE}\nBeta."})
     chat.look_at("b.md")
     chat.turn("What is it?", note("a.md"), active("b.md"), page)
     chat.write("a.md", PAGE.replace("Line 7 ", "The new line 7 "))
@@ -102,21 +97,19 @@ def test_a_note_edited_in_a_few_lines_is_shown_as_changes_to_the_text_above(talk
     new_page = given("url", "https://example.org/", f"The new page.\n{PAGE}")
     chat.turn("What is new?", note("a.md"), active("b.md"), new_page)
     changes = [each.id for each in chat.readings[-1].seen if each.how == "changes"]
-    assert sorted(changes) == ["a.md", "b.md", "https://example.org/"] * (promotion == "at_fold")
+    assert sorted(changes) == ["a.md", "b.md", "https://example.org/"]
     chat.turn("And now?", note("a.md"), note("b.md"), new_page)
     chat.write("a.md", PAGE.replace("Line 7 ", "The new line 7 ").replace("Line 9 ", "@@ -1,1 +1,1 @@ "))
     chat.restart()
     chat.turn("And then?", note("a.md"), page)
     chat.write("a.md", "Nothing is left of it.")
     chat.turn("At last?", note("a.md"))
-    hows = [each.how for each in chat.readings[-1].seen if each.id == "a.md"]
-    assert hows == ["newer" if promotion == "at_fold" else "line"]
+    assert [each.how for each in chat.readings[-1].seen if each.id == "a.md"] == ["newer"]
     chat.finish()
 
 
-@PROMOTIONS
-def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: Begin, promotion: str) -> None:
-    chat = talk({f"{name}.md": f"{name} is old.\n" for name in ("a", "b, c", "d", "e")}, promotion=promotion)
+def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: Begin) -> None:
+    chat = talk({f"{name}.md": f"{name} is old.\n" for name in ("a", "b, c", "d", "e")})
     chat.turn("All?", note("a.md"), note("b, c.md"), note("d.md"), note("e.md"))
     chat.write("a.md", "A is new.\nBy two lines.\n")
     chat.turn("One?")
@@ -130,9 +123,8 @@ def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: B
     chat.write("a.md", "A is newer.\n")
     chat.write("deep/d.md", "D is new as well.\n")
     chat.turn("Again?", note("b, c.md"))
-    named = [[each.text for each in one.seen if each.how == "named"] for one in chat.readings]
-    times = [0, 1, 0, 1, 0, 1] if promotion == "at_fold" else [0] * 6  # the library has them as they are now
-    assert [len(each) for each in named] == times
+    named = [sum(each.how == "named" for each in one.seen) for one in chat.readings]
+    assert named == [0, 1, 0, 1, 0, 1]
     chat.finish()
 
 
@@ -155,17 +147,14 @@ def test_a_fold_that_was_asked_for_leaves_each_note_once_as_it_is_now(talk: Begi
     chat.finish()
 
 
-@PROMOTIONS
-def test_a_prompt_that_outgrows_its_room_leaves_no_line_to_what_is_gone(talk: Begin, promotion: str) -> None:
+def test_a_prompt_that_outgrows_its_room_leaves_no_line_to_what_is_gone(talk: Begin) -> None:
     notes = {f"{number}.md": f"Note {number}.\n{'Words of it. ' * 100}" for number in range(12)}
-    chat = talk(notes, context_window=4_000, output_reserve=500, promotion=promotion)
+    chat = talk(notes, context_window=4_000, output_reserve=500)
     for number in range(12):
         chat.turn(f"Question {number}?", note(f"{number}.md"), note(f"{number // 2}.md"), is_trimmed=True)
     chat.restart()
     chat.turn("The first ones?", note("0.md"), note("1.md"), note("11.md"), is_trimmed=True)
-    reasons = Counter(chat.folds)
-    assert 1 <= reasons.pop("budget") <= 6
-    assert set(reasons) <= {promotion}
+    assert set(chat.folds) == {"budget"} and len(chat.folds) <= 6
     chat.finish()
 
 
@@ -188,34 +177,6 @@ def test_what_other_pipelines_are_given_changes_nothing_of_a_chat(talk: Begin) -
     chat.finish()
 
 
-# -- lengths --
-
-
-def of_length(length: int) -> str:
-    """A note of so many characters, which says so at both ends."""
-    head, tail = f"Begins {length}.\n", f"\nEnds {length}.\n"
-    filling = "日本" if length % 5 == 0 else "long lines of it\n"
-    return head + (filling * length)[: length - len(head) - len(tail)] + tail
-
-
-@pytest.mark.thorough
-def test_no_length_of_a_note_makes_it_vanish_in_any_turn(talk: Begin) -> None:
-    notes = {f"{length}.md": of_length(length) for length in range(4_800, 5_011)}
-    assert all(f"{len(text)}.md" == name for name, text in notes.items())
-    names = list(notes)
-    chat = talk(notes, context_window=2_000_000)
-    chat.turn("The first ones?", *map(note, names[:106]))
-    chat.turn("The others?", *map(note, names[106:]))
-    chat.turn("Every second one?", *map(note, names[::2]))
-    chat.turn("None of them?")
-    for shorter, longer in zip(names[:40:2], names[1:40:2], strict=True):
-        chat.write(longer, notes[shorter].replace("Ends", "Ended"))
-    chat.turn("Edited?", *map(note, names[:60]))
-    chat.turn("The rest?", *map(note, names[60:]))
-    assert chat.folds == []
-    chat.finish()
-
-
 # -- the active note --
 
 PIXEL = (
@@ -224,10 +185,9 @@ PIXEL = (
 )
 
 
-@PROMOTIONS
-def test_the_active_note_is_told_apart_in_every_turn(talk: Begin, promotion: str) -> None:
+def test_the_active_note_is_told_apart_in_every_turn(talk: Begin) -> None:
     notes = {"a.md": "Alpha.\n", "b.md": "Beta.\n", "c.md": LONG, "i.md": "![[x.png]]\nWith an image.\n"}
-    chat = talk(notes, promotion=promotion)
+    chat = talk(notes)
     chat.look_at("a.md")
     chat.turn("This?", note("c.md"), active("a.md"))
     chat.turn("Still this?", active("a.md"))
@@ -258,12 +218,9 @@ def test_the_active_note_is_told_apart_in_every_turn(talk: Begin, promotion: str
 # -- an empty first layer --
 
 
-@PROMOTIONS
 @pytest.mark.parametrize("system", ["", " \r\n\t\n"])
-def test_without_a_system_prompt_every_provider_gets_what_was_attached(
-    talk: Begin, system: str, promotion: str
-) -> None:
-    chat = talk({"a.md": "Alpha.\n", "b.md": "Beta.\n"}, system=system, promotion=promotion)
+def test_without_a_system_prompt_every_provider_gets_what_was_attached(talk: Begin, system: str) -> None:
+    chat = talk({"a.md": "Alpha.\n", "b.md": "Beta.\n"}, system=system)
     chat.turn("Nothing yet?")
     assert chat.bodies["openai"]["messages"][0]["role"] == "user"
     assert not {"system", "systemInstruction"} & {*chat.bodies["anthropic"], *chat.bodies["gemini"]}
@@ -276,10 +233,7 @@ def test_without_a_system_prompt_every_provider_gets_what_was_attached(
     for prompt in chat.prompts:
         assert layer(prompt, "L1_SYSTEM")["text"] == ""
     for read in chat.read.values():
-        if promotion == "each_turn":
-            assert read.system.startswith("## Context Library") and "Alpha." in read.system
-        else:
-            assert read.system == "" and "Alpha." in str(read.messages)
+        assert read.system == "" and "Alpha." in str(read.messages)
     chat.finish()
 
 
@@ -403,20 +357,6 @@ def told(chat: Any, name: str) -> list[dict[str, Any]]:
     return [{key: data[key] for key in kept if key in data} for data in events]
 
 
-def found(chat: Any, name: str) -> list[list[tuple[str, str]]]:
-    """What the model would be given for each turn of a conversation: ids and revisions."""
-    events = [event["data"] for event in chat.events("message_added") if event["data"]["conversation"] == name]
-    made = []
-    for data in events:
-        if data["role"] == "user" and not data.get("toolResults"):
-            prompt = chat.client.context.assemble(name, data["message"])
-            notes = [
-                each for each in prompt["manifest"]["entries"] if each["layer"] == "L3_TURN" and "revision" in each
-            ]
-            made.append(sorted((each["id"], each["revision"]) for each in notes))
-    return made
-
-
 def test_signs_in_paths_part_nothing_in_any_turn_nor_in_a_saved_chat(talk: Begin) -> None:
     notes = {name: f"Text of {name}.\n" for name in ODD}
     chat = talk(notes)
@@ -431,114 +371,6 @@ def test_signs_in_paths_part_nothing_in_any_turn_nor_in_a_saved_chat(talk: Begin
     made = chat.client.context.import_chat(saved, conversation="again")
     assert (made["conversation"], made["warnings"]) == ("again", [])
     assert told(chat, "again") == told(chat, chat.id)
-    before = found(chat, "again")
-    assert [len(each) for each in before] == [2] * len(ODD) + [len(ODD)]
-    chat.restart()
-    for name in ODD[:4]:
-        chat.move(name, f"moved/{name}")
-    chat.client.context.import_chat(saved, conversation="later")
-    after = found(chat, "later")
-    assert [[revision for _, revision in each] for each in map(sorted_by_revision, after)] == [
-        [revision for _, revision in each] for each in map(sorted_by_revision, before)
-    ]
-    assert {name for each in after for name, _ in each} == {*(f"moved/{name}" for name in ODD[:4]), *ODD[4:]}
-    chat.finish()
-
-
-def sorted_by_revision(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    return sorted(found, key=lambda each: each[1])
-
-
-OLD = """---
-epoch: 1700000000000
-modelKey: some|model
-topic: What was
----
-
-**user**: What is planned?
-[Context: Notes: plan.md, b.md, twice.md, gone.md]
-[Timestamp: 2025/03/01 10:00:00]
-
-**ai**: A lot.
-[Timestamp: 2025/03/01 10:00:05]
-
-**user**: And then?
-[Context: Notes: plan]
-[Timestamp: 2025/03/01 10:01:00]
-"""
-
-
-def test_an_old_chat_of_names_alone_finds_its_notes_wherever_they_are(talk: Begin) -> None:
-    chat = talk(
-        {"work/plan.md": "A plan.\n", "b.md": "Beta.\n", "x/twice.md": "Once.\n", "y/twice.md": "Twice.\n"}
-    )
-    chat.move("b.md", "deep/c.md", is_told=True)
-    made = chat.client.context.import_chat(
-        OLD, conversation="old", provider="anthropic", model="m", context_window=9_000, output_reserve=100
-    )
-    assert [[name for name, _ in each] for each in found(chat, "old")] == [
-        ["deep/c.md", "work/plan.md"],
-        ["work/plan.md"],
-    ]
-    candidates = [each.get("candidates", []) for each in made["warnings"]]
-    assert candidates == [["x/twice.md", "y/twice.md"], []]
-    for text in ("What now?", "And now?", "And at last?"):
-        chat.client.context.message("old", {"role": "assistant", "text": "So it is."})
-        said = {"role": "user", "text": text, "attachments": [{"kind": "note", "id": "work/plan.md"}]}
-        chat.client.context.message("old", said)
-        for shape in t.bodies.SHAPES:
-            body = chat.client.context.assemble("old", shape=shape)["body"]
-            assert str(body).count("A plan.") == str(body).count("What is planned?") == 1
-            t.bodies.of_body(shape, body)
-    chat.finish()
-
-
-# -- the clock --
-
-NOON_S = 1_800_014_400
-"""Notes that have changed are told by day."""
-SHIFTED = """
-import os, time
-_shift_s = float(os.environ.get("SHIFT_S", "0"))
-_time, _time_ns = time.time, time.time_ns
-time.time = lambda: _time() + _shift_s
-time.time_ns = lambda: _time_ns() + int(_shift_s * 1e9)
-"""
-
-
-def touch(chat: Any, time_s: int) -> None:
-    for name in ("a.md", "b.md"):
-        os.utime(chat.running.vault / name, (time_s, time_s))
-    chat.client.call("workspaced/reconcile")
-
-
-@pytest.mark.thorough
-def test_time_passing_changes_no_byte_of_a_prompt(talk: Begin, tmp_path: Path) -> None:
-    """The daemon's clock is another one after each of its restarts; the files get other times as well."""
-    (tmp_path / "sitecustomize.py").write_text(SHIFTED)
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    chat = talk(
-        {"a.md": "Alpha.\n", "b.md": "Beta.\n"}, env={"PYTHONPATH": path}, environment=True, memory="Likes tea."
-    )
-    chat.look_at("b.md")
-    touch(chat, NOON_S)
-    for name, kind in (("here", "workspace"), ("news", "recent-changes"), ("open", "open-files")):
-        chat.pin(name, kind, None)
-    chat.turn("Then?", note("a.md"), active("b.md"))
-    same = []
-    for shift_s in (0, 61, 86_400, 400 * 86_400):
-        chat.running.env["SHIFT_S"] = str(shift_s)
-        chat.restart()
-        chat.client.context.start(conversation=chat.id, **chat.settings)
-        touch(chat, NOON_S + shift_s % 3_600)
-        prompt = chat.turn("And now?", note("a.md"), active("b.md"))
-        same.append([layer(prompt, name)["hash"] for name in ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN")])
-        assert chat.ask("Again?", note("a.md"), active("b.md"))["hashes"]["L3_TURN"] == same[-1][-1]
-        chat.answer("Yes.")
-    assert same == [same[0]] * 4
-    assert len(chat.events("conversation_started")) == 1, "the same settings again are nothing new"
-    years = {event["time"][:4] for event in chat.events("message_added")}
-    assert len(years) == 2, "the clock was another one indeed"
     chat.finish()
 
 
@@ -549,20 +381,6 @@ def kept_prefix(before: dict[str, Any], after: dict[str, Any], shape: str) -> bo
     """Whether one body stands at the beginning of the next one."""
     first, second = (t.bodies.sequence(shape, body) for body in (before, after))
     return bool(second[: len(first)] == first)
-
-
-@pytest.mark.thorough
-def test_a_full_window_slides_rarely_and_stays_cached(talk: Begin) -> None:
-    chat = talk({}, context_window=5_000, output_reserve=500)
-    lost = dict.fromkeys(t.bodies.SHAPES, 0)
-    for number in range(1, 46):
-        before = dict(chat.bodies)
-        chat.ask(f"Question {number}. {'What then? ' * 20}", is_trimmed=True)
-        for shape in before:
-            lost[shape] += not kept_prefix(before[shape], chat.bodies[shape], shape)
-        chat.answer(f"Answer {number}. {'So it is. ' * 20}")
-    assert all(1 <= count <= 4 for count in lost.values()), lost
-    chat.finish()
 
 
 def test_a_strip_of_the_last_turns_slides_rarely_too(talk: Begin) -> None:
