@@ -82,6 +82,36 @@ def test_this_machine_has_three_names(proxy: Proxy, host: str) -> None:
     assert proxy.request("POST", CHAT, PROMPT, given).context == "added"
 
 
+def test_a_request_to_the_whole_url_is_one_to_its_path_on_this_machine(proxy: Proxy, seen: Recorder) -> None:
+    assert proxy.raw(f"GET {proxy.url}/v1/models").startswith(b"HTTP/1.1 200")
+    assert [each.target for each in seen.requests] == ["/v1/models"]
+    token = f"x-workspaced-token: {proxy.token}\r\n"
+    for line, status, code in (
+        (f"GET http://evil.example/t/{proxy.token}/v1/models", b"403", b"FOREIGN_HOST"),
+        ("OPTIONS *", b"400", b"TARGET_WRONG"),
+        ("CONNECT elsewhere.example:443", b"405", b""),
+    ):
+        raw = proxy.raw(line, token)
+        assert raw.startswith(b"HTTP/1.1 " + status) and code in raw
+    assert len(seen.requests) == 1 and proxy.stderr == []
+
+
+@pytest.mark.parametrize(
+    ("target", "header"),
+    [
+        ("/t/TOKEN/v1/models", "Referer: http://127.0.0.1/t/TOKEN/ui\r\n"),
+        ("http://127.0.0.1/t/TOKEN/v1/models", "x-workspaced-token: TOKEN\r\n"),
+        ("//t/TOKEN/v1/models", "x-workspaced-token: TOKEN\r\n"),
+        ("/t/TOKEN/t/TOKEN/v1/models", ""),
+        ("/t/TOKEN/v1/models?key=TOKEN", ""),
+        ("/v1/%74/TOKEN", "x-workspaced-token: TOKEN\r\n"),
+    ],
+)
+def test_the_provider_never_sees_the_token(proxy: Proxy, seen: Recorder, target: str, header: str) -> None:
+    proxy.raw(f"GET {target.replace('TOKEN', TOKEN)}", header.replace("TOKEN", TOKEN))
+    assert TOKEN not in str(seen.requests)
+
+
 def test_neither_token_nor_key_is_in_a_log_or_the_recording(daemon: Any, seen: Recorder) -> None:
     looking = started(daemon)
     with RawUpstream(seen) as url, Proxy(looking, url, env={"WORKSPACED_PROXY_TOKEN": TOKEN}) as proxy:

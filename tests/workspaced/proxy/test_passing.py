@@ -15,6 +15,7 @@ from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 from .conftest import started
 
 QUESTION = b'{"role": "user", "content": "What is Alpha?"}'
+PROMPT = b'{"messages": [' + QUESTION + b"]}"
 LENGTH = b"Content-Length: 77\r\n\r\n"
 CHAT = "/v1/chat/completions"
 
@@ -105,7 +106,7 @@ def test_only_headers_of_the_request_go_on_and_none_of_ours_or_of_the_connection
         "Accept-Encoding": "gzip",
     }
     with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-        answer = proxy.request("POST", CHAT, b'{"messages": [' + QUESTION + b"]}", sent)
+        answer = proxy.request("POST", CHAT, PROMPT, sent)
         host = url.removeprefix("http://")
     assert answer.context == "added"
     names = [name for name, _value in seen.requests[0].headers]
@@ -123,7 +124,7 @@ def test_headers_and_status_of_an_answer_are_the_providers(looking: Any) -> None
 
     with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
         for _ in range(2):
-            with proxy.begin("POST", f"/t/{proxy.token}{CHAT}", b'{"messages": [' + QUESTION + b"]}") as begun:
+            with proxy.begin("POST", f"/t/{proxy.token}{CHAT}", PROMPT) as begun:
                 assert begun.response.status == 529
                 assert begun.response.headers.get_all("x-workspaced-context") == ["added"]
                 assert begun.response.headers.get_all("set-cookie") == ["a=1", "b=2"]
@@ -131,7 +132,7 @@ def test_headers_and_status_of_an_answer_are_the_providers(looking: Any) -> None
 
 
 def test_what_is_compressed_passes_as_it_is_both_ways(looking: Any) -> None:
-    packed = gzip.compress(b'{"messages": [' + QUESTION + b"]}")
+    packed = gzip.compress(PROMPT)
     requests = []
 
     def serve(connection: Connection) -> None:
@@ -217,11 +218,37 @@ def test_chunks_pass_as_they_come_and_the_answer_ends_when_theirs_does(looking: 
     with (
         RawUpstream(serve) as url,
         Proxy(looking, url) as proxy,
-        proxy.begin("POST", f"/t/{proxy.token}{CHAT}", b'{"messages": [' + QUESTION + b"]}") as begun,
+        proxy.begin("POST", f"/t/{proxy.token}{CHAT}", PROMPT) as begun,
     ):
         assert begun.response.read1() == b"data: 1\r\n\r\nda"
         passed.set()
         assert begun.response.read() == b"ta: 2\n\n"
+
+
+@pytest.mark.thorough
+def test_chunks_count_more_than_a_length_beside_them_both_ways(looking: Any) -> None:
+    came = []
+
+    def serve(connection: Connection) -> None:
+        came.append(connection.request())
+        connection.send(OK + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        headers = "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n"
+        raw = proxy.raw(f"POST /t/{proxy.token}/v1/files", headers, b"5\r\nhello\r\n0\r\n\r\n")
+    assert raw.startswith(b"HTTP/1.1 200") and b"hello" in raw and [each.body for each in came] == [b"hello"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("status", [b"999 Denied", b"600 More"])
+def test_a_status_that_no_answer_has_is_refused_with_its_number(looking: Any, status: bytes) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\n{}")
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("POST", CHAT, PROMPT)
+    assert (answer.status, answer.code) == (502, "UPSTREAM_STATUS") and b"status " + status[:3] in answer.body
 
 
 @pytest.mark.fault(row=66)
@@ -233,7 +260,7 @@ def test_an_answer_that_breaks_off_breaks_off_for_the_runtime_too(looking: Any, 
         connection.chunk(b"data: 1\n\n") if b"chunked" in head else connection.send(b"data: 1\n\n")
 
     with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
-        raw = proxy.raw("POST", CHAT, b'{"messages": [' + QUESTION + b"]}")
+        raw = proxy.raw(f"POST /t/{proxy.token}{CHAT}", f"Content-Length: {len(PROMPT)}\r\n", PROMPT)
     assert b"data: 1\n\n" in raw and not raw.endswith(b"0\r\n\r\n")
     assert b"x-workspaced-context: added" in raw
 
@@ -257,7 +284,7 @@ def test_a_client_that_leaves_ends_the_providers_request(looking: Any, has_begun
 
     with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
         with proxy.connection() as connection:
-            connection.request("POST", f"/t/{proxy.token}{CHAT}", b'{"messages": [' + QUESTION + b"]}")
+            connection.request("POST", f"/t/{proxy.token}{CHAT}", PROMPT)
             assert came.wait(60)
             assert not has_begun or connection.getresponse().read1() == b"data: 1\n\n"
         assert left.wait(60)
@@ -272,7 +299,7 @@ def test_a_provider_that_cannot_be_reached_is_an_error_that_says_so(looking: Any
     with RawUpstream(Recorder()) as url:
         pass  # nobody listens there any more
     with Proxy(looking, url) as proxy:
-        answer = proxy.request("POST", CHAT, b'{"messages": [' + QUESTION + b"]}")
+        answer = proxy.request("POST", CHAT, PROMPT)
     assert (answer.status, answer.code) == (502, "UPSTREAM_UNREACHABLE")
     assert url in json.loads(answer.body)["error"]["message"]
     with RawUpstream(lambda connection: connection.request() and None) as url, Proxy(looking, url) as proxy:
@@ -286,5 +313,5 @@ def test_a_provider_that_is_silent_is_a_timeout(looking: Any) -> None:
         connection.wait_until_closed()
 
     with RawUpstream(serve) as url, Proxy(looking, url, "--timeout", "0.2") as proxy:
-        answer = proxy.request("POST", CHAT, b'{"messages": [' + QUESTION + b"]}")
+        answer = proxy.request("POST", CHAT, PROMPT)
     assert (answer.status, answer.code) == (504, "UPSTREAM_TIMEOUT")
