@@ -120,13 +120,6 @@ async def test_one_that_moves_all_the_time_is_given_up_and_nothing_is_recorded(l
     assert log.state.conversations.by_id[CHAT].prompts == ()
 
 
-async def test_what_is_said_of_another_conversation_moves_nothing(log: Log) -> None:
-    other = params.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
-    log.between = lambda: log.append(start_plan(other, ConversationId("other"), ""))
-    await asked(log)
-    assert log.looks == 1
-
-
 async def test_one_that_ends_meanwhile_is_unknown(log: Log) -> None:
     log.between = lambda: log.append(end(params.Named(conversation=CHAT)))
     with pytest.raises(UnknownConversation):

@@ -377,17 +377,6 @@ def test_a_pipeline_has_its_own_prompts_and_leaves_those_of_the_chat_alone(chat:
     assert refused.code == "INVALID_ARGUMENT", "there is no instruction"
 
 
-def test_a_completion_is_given_what_stands_around_the_cursor(chat: Talk) -> None:
-    chat.user("An earlier question")
-    chat.say(role="assistant", text="An earlier answer")
-    cursor = {"kind": "selected_text", "id": "b.md#L3-L3", "before": "The sec", "after": "ond."}
-    chat.user("Complete it.", cursor)
-    made = "".join(texts(chat.prompt(pipeline="completion")))
-    assert "The sec" in made and "ond." in made and "An earlier" not in made
-    [attachment] = chat.told("message_added")[-1]["attachments"]
-    assert {"beforeSha256", "afterSha256", "textSha256"} <= attachment.keys()
-
-
 FILL = """{"p": {{ request.prefix | json }}, "s": {{ request.suffix | json }},
 "m": {{ request.messages | json }}}"""
 
@@ -418,16 +407,6 @@ def test_a_template_of_a_completion_has_what_stands_before_and_after_the_cursor(
     assert "5 prompts: 5 are the same" in running.cli("replay", "--verify", str(running.data)).stdout
 
 
-@pytest.mark.parametrize("pipeline", ["completion", "refactor"])
-def test_open_files_enter_completion_and_refactor_by_their_pin(chat: Talk, pipeline: str) -> None:
-    chat.client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
-    chat.user("Go on.", {"kind": "selected_text", "id": "a.md#L3-L3", "text": "x", "before": "y", "after": "z"})
-    assert not any("b.md" in text for text in texts(chat.prompt(pipeline=pipeline)))
-    chat.context.pin(chat.id, "open", "open-files")
-    (pinned,) = [text for text in texts(chat.prompt(pipeline=pipeline)) if "<pinned_context" in text]
-    assert [(path, text) for _tag, path, text in blocks_in(blocks_in(pinned)[0][2])] == [("b.md", NOTES["b.md"])]
-
-
 # -- usage --
 
 
@@ -442,21 +421,6 @@ REPORTS: dict[str, Json] = {
     "responses": {"input_tokens": 900, "input_tokens_details": {"cached_tokens": 600}, "output_tokens": 9},
     "gemini": {"promptTokenCount": 900, "cachedContentTokenCount": 600, "candidatesTokenCount": 9},
 }
-
-
-@pytest.mark.parametrize("is_in", [True, False])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_the_three_providers_reports_come_to_the_same_hits(
-    shared: Any, client: Any, shape: str, is_in: bool
-) -> None:
-    chat = begun(client, "openai" if shape == "responses" else shape, cached_in_input=is_in)
-    chat.user("Hello")
-    chat.prompt()
-    chat.context.usage(chat.id, report=REPORTS[shape])
-    chat.context.usage(chat.id, report=REPORTS[shape])
-    [usage] = chat.told("usage_reported")
-    told = json.loads(shared.cli("context", "show", chat.id, "--cache", "--json").stdout)["prompts"][0]
-    assert (told["inputTokens"], told["cachedTokens"], usage["outputTokens"]) == (900, 600, 9)
 
 
 def test_whose_report_it_is_is_told_or_follows_from_the_body_or_the_provider(client: Any) -> None:
