@@ -103,6 +103,7 @@ class DaemonTalk(Talk):
     def verified(self, source: Path | None = None) -> Counter[str]:
         """What becomes of the prompts of the log, or of a bundle, when they are made again."""
         done = self.running.cli("replay", "--verify", "--json", str(source or self.running.data))
+        assert done.returncode == 0, (done.stdout[-600:], done.stderr)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         return Counter(each["outcome"] for each in lines if "message" in each)
 

@@ -86,17 +86,9 @@ ASK: list[Callable[[Any, list[Json]], str]] = [
 
 
 def prompt_of(body: Json) -> list[str]:
-    """The messages, each as JSON, without the marks of Anthropic's cache, which move."""
-
-    def unmarked(value: Any) -> Any:
-        if isinstance(value, list):
-            return [unmarked(each) for each in value]
-        if isinstance(value, dict):
-            return {name: unmarked(each) for name, each in value.items() if name != "cache_control"}
-        return value
-
+    """The messages, each as JSON."""
     messages = next(body[name] for name in ("messages", "input", "contents") if name in body)
-    return [json.dumps(unmarked(each)) for each in messages]
+    return [json.dumps(each) for each in messages]
 
 
 @pytest.mark.parametrize("ask", ASK)
