@@ -1,14 +1,12 @@
 """`workspaced/context/*` on a real daemon: conversations told, prompts made, and all of it in the log."""
 
-from itertools import count, pairwise
 from typing import Any
 
 import anyio
 import pytest
 from jsonschema import Draft202012Validator
-from support import provider_bodies as bodies
 from support.daemon import refusal
-from support.talk import SETTINGS, DaemonTalk, Talk, entries, layer, sent, system
+from support.talk import SETTINGS, DaemonTalk, Talk, entries, sent, system
 
 from workspaced import Client
 from workspaced.cli.daemon.schema import all_schemas
@@ -45,13 +43,6 @@ def test_a_crash_loses_nothing_that_was_answered(daemon: Any) -> None:
     assert len(chat.events("message_added")) == len(chat.events("prompt_assembled")) == 1
 
 
-def test_arguments_that_came_as_text_stay_as_they_came(chat: Talk) -> None:
-    chat.user("Look.")
-    chat.assistant("", toolCalls=[{"id": "t1", "name": "search", "arguments": '{"query":  "x"'}])
-    chat.say(role="user", toolResults=[{"id": "t1", "name": "search", "text": "No.", "isError": True}])
-    assert chat.prompt()["messages"][-2]["content"][0]["text"] == '{"query":  "x"'
-
-
 def test_pins_are_given_anew_with_every_prompt(chat: Talk, shared: Any) -> None:
     note = shared.vault / "pinned.md"
     shared.add({"pinned.md": "# Pinned\n\nFirst.\n"})
@@ -71,42 +62,6 @@ def test_pins_are_given_anew_with_every_prompt(chat: Talk, shared: Any) -> None:
     context.pin(chat.id, "rules", "text", text="Be brief.")
     context.unpin(chat.id, "all")
     assert len(chat.events()) == count
-
-
-def test_what_is_usually_opened_next_is_one_line_that_follows_renames_and_deletions(daemon: Any) -> None:
-    notes = ("plan.md", "budget.md", "log.md")
-    running = daemon(notes=dict.fromkeys((*notes, "costs.md"), "Words.\n"), start=False)
-    running.set_ahead(0)
-    running.start()
-    chat, minutes = DaemonTalk(running), count(1)
-    running.reconcile()
-
-    def look_at(*paths: str) -> None:
-        for path in paths:
-            chat.look_at(path)
-            running.set_ahead(60 * next(minutes))
-
-    def asked() -> tuple[dict[str, Any], str]:
-        prompt = chat.ask("And now?")
-        return prompt, str(layer(prompt, "L3_TURN")["text"])
-
-    chat.client.context.pin(chat.id, "next", "next-notes")
-    look_at(*notes * 2, "plan.md")
-    assert "opened next" not in asked()[1]
-    look_at("budget.md", "log.md", "plan.md")
-    before, said = asked()
-    assert said.count("Usually opened next: budget.md, log.md") == 1 and "Words." not in said
-    same, said = asked()
-    assert "budget.md" not in said and "changed since" not in said, "it stands above"
-    (running.vault / "budget.md").rename(running.vault / "work.md")
-    (running.vault / "log.md").unlink()
-    renamed = {"type": "note_renamed", "data": {"from": "budget.md", "to": "work.md"}}
-    chat.client.publish([renamed, {"type": "note_deleted", "data": {"note": "log.md"}}])
-    after, said = asked()
-    assert "Usually opened next: work.md\n" in f"{said}\n".replace("+", "")
-    for earlier, later in pairwise((before, same, after)):
-        assert later["messages"][: len(earlier["messages"])] == earlier["messages"]
-    assert running.stop() == 0 and chat.verified() == {"same": 4}
 
 
 def test_removing_replacing_and_summarising_change_the_history(chat: Talk) -> None:
@@ -499,35 +454,3 @@ async def test_the_async_client_has_the_same_methods(shared: Any) -> None:
                 await client.context.assemble(chat, "nothing")
             assert raised.value.code == "UNKNOWN_MESSAGE"
             await client.context.end(chat)
-
-
-@pytest.mark.parametrize("shape", bodies.SHAPES)
-def test_a_runtime_may_bring_each_result_of_a_round_by_itself(chat: Talk, shape: str) -> None:
-    """As OpenAI's messages have them: one message for each result."""
-    chat.user("Look twice.")
-    calls = [{"id": name, "name": "look", "arguments": {"at": name}} for name in ("one", "two")]
-    chat.assistant("I look.", toolCalls=calls)
-    for name in ("one", "two"):
-        chat.say(role="user", toolResults=[{"id": name, "name": "look", "text": f"Found {name}."}])
-    for text in (None, "And now?"):
-        if text is not None:
-            chat.assistant("So it is.")
-            chat.user(text)
-        body = bodies.of_body(shape, chat.prompt(shape=shape)["body"])
-        parts = [part for message in body.messages for part in message.parts]
-        assert [part.text for part in parts if part.kind == "result"] == ["Found one.", "Found two."]
-        assert len([part for part in parts if part.kind == "call"]) == 2
-
-
-def test_thinking_that_the_provider_redacted_goes_back_in_its_place_and_unchanged(client: Any) -> None:
-    chat = Talk(client, provider="anthropic", model="large")
-    chat.user("Look.")
-    thinking = [{"text": "Hm.", "signature": "c2lnbmVk"}, {"redacted": "b3BhcXVl"}]
-    call = {"id": "one", "name": "look", "arguments": {}}
-    chat.assistant("I look.", toolCalls=[call], thinking=thinking)
-    chat.say(role="user", toolResults=[{"id": "one", "name": "look", "text": "Found."}])
-    answer = chat.prompt(shape="anthropic")["body"]["messages"][1]
-    assert answer["content"][:2] == [
-        {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"},
-        {"type": "redacted_thinking", "data": "b3BhcXVl"},
-    ]

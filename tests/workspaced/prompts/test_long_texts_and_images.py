@@ -197,14 +197,6 @@ def test_before_a_mark_for_an_hour_there_is_none_of_ours(client: Any) -> None:
     assert [marks(each) for each in made["messages"]] == [[], [], [hour], [], [MARK]]
 
 
-def test_a_mark_in_a_tools_definition_counts(client: Any) -> None:
-    tool = {"name": "look", "description": "Looks.", "input_schema": {"type": "object"}, "cache_control": MARK}
-    talk = begun(client, tools=[tool])
-    told = [{"role": "user", "text": f"{number}?", "cacheControl": MARK} for number in range(4)]
-    client.context.message(talk, *told)
-    assert len(marks(body(client, talk))) == 4
-
-
 # -- the first layer --
 
 

@@ -156,14 +156,10 @@ def test_a_token_that_others_may_have_read_is_not_used(daemon: Any, tmp_path: Pa
         path.chmod(mode)
         code = start_failure(running, *flags)
         assert code[:2] == (2, "INVALID_ARGUMENT") and str(path) in code[2]
+    code = start_failure(running, *flags[:3], str(tmp_path))
+    assert code[:2] == (2, "INVALID_ARGUMENT") and f"{tmp_path} is a folder" in code[2]
     given = start_failure(running, *flags, env={"WORKSPACED_PROXY_TOKEN": "a/b"})
     assert given[:2] == (2, "INVALID_ARGUMENT") and "WORKSPACED_PROXY_TOKEN" in given[2]
-
-
-def test_a_folder_is_no_token_file(daemon: Any, tmp_path: Path) -> None:
-    flags = ("--upstream", "http://127.0.0.1:1", "--token-file", str(tmp_path))
-    code = start_failure(daemon(start=False), *flags)
-    assert code[:2] == (2, "INVALID_ARGUMENT") and f"{tmp_path} is a folder" in code[2]
 
 
 @pytest.mark.parametrize(
@@ -188,16 +184,13 @@ def test_it_names_the_variable_that_programs_of_that_provider_read(
     assert f"such as {variable}=http://127.0.0.1:" in line
 
 
-@pytest.mark.parametrize("url", ["ftp://api.example", "http://u:p@h", "http://h/?a=1", "http://h:x"])
-def test_an_upstream_that_is_no_url_is_refused(daemon: Any, url: str) -> None:
-    code, name, _words = start_failure(daemon(start=False), "--upstream", url)
-    assert (code, name) == (2, "INVALID_ARGUMENT")
-
-
-def test_a_port_that_is_taken_is_named(daemon: Any) -> None:
+def test_an_upstream_that_is_no_url_and_a_port_that_is_taken_are_refused(daemon: Any) -> None:
+    running = daemon(start=False)
+    for url in ("ftp://api.example", "http://u:p@h", "http://h:x"):
+        assert start_failure(running, "--upstream", url)[:2] == (2, "INVALID_ARGUMENT")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        code = start_failure(daemon(start=False), "--upstream", "http://127.0.0.1:1", "--port", port)
+        code = start_failure(running, "--upstream", "http://127.0.0.1:1", "--port", port)
     assert code[:2] == (1, "PORT_TAKEN") and port in code[2]
 
 
