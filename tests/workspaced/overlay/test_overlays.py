@@ -1,4 +1,4 @@
-"""What the daemon says to put into requests where test_chats.py does not look: windows, attachments, lost requests."""
+"""What the daemon says to put into requests where test_chats.py does not look: windows, attachments, what left."""
 
 from typing import Any
 
