@@ -354,6 +354,7 @@ CONTRADICTING: list[dict[str, Any]] = [
         {},
         {"text": "a", "redacted": "b"},
         {"redacted": "b", "signature": "c"},
+        {"redacted": ""},
         {"signature": "c"},
     )),
 ]  # fmt: skip
