@@ -60,10 +60,6 @@ def given(kind: str, name: str, text: str, *, stays: bool = True, **more: Any) -
     return Given({"kind": kind, "id": name, "text": text, **more}, name, text, tag=tag, stays=stays)
 
 
-def skill(name: str, text: str) -> Given:
-    return given("skill", name, text, stays=False)
-
-
 def search(name: str, query: str, *documents: tuple[str, str, str]) -> Given:
     """What a search found: the title, source and text of each document. The last of the texts is looked for."""
     found = [dict(zip(("title", "source", "text"), each, strict=True)) for each in documents]

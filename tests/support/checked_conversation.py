@@ -54,9 +54,7 @@ class Reading(NamedTuple):
 class Talk:
     """One conversation. Settings are those of `context.start`."""
 
-    def __init__(
-        self, running: Any, name: str = "talk", shapes: Sequence[str] = bodies.SHAPES, **settings: Any
-    ) -> None:
+    def __init__(self, running: Any, **settings: Any) -> None:
         self.running = running
         self.client = running.connect("runtime")
         self.settings = {
@@ -68,8 +66,7 @@ class Talk:
             "system": "You help with notes.",
             **settings,
         }
-        self.id = name
-        self.shapes = shapes
+        self.id = "talk"
         self.client.context.start(conversation=self.id, **self.settings)
         self.pins: dict[str, str | None] = {}
         """What each says; None: that is not known here. One that cannot be read has its line in brackets."""
@@ -147,18 +144,13 @@ class Talk:
         self.answer(f"Answer {self._number}.")
         return prompt
 
-    def ask(self, text: str, *attached: Any, query: str | None = None, is_trimmed: bool = False) -> dict[str, Any]:
-        """A user's message with the checked prompt for it.
-
-        Args:
-            query: what the fifth layer says, where it is more than `text`.
-            is_trimmed: whether the oldest turns may be left out.
-        """
+    def ask(self, text: str, *attached: Any, is_trimmed: bool = False) -> dict[str, Any]:
+        """A user's message with the checked prompt for it. `is_trimmed`: the oldest turns may be left out."""
         self._number += 1
         now = [(each, self._text(each)) for each in attached]
         self._searches |= {each.id for each in attached if each.tag == "search"}
         name = self.say(role="user", text=text, attachments=[each.said for each in attached])
-        self._words[name] = g.joined(text if query is None else query)
+        self._words[name] = g.joined(text)
         self._images[name] = []
         self._pins[name] = dict(self.pins)
         self._used.append({each.id for each, content in now if r.kind_of(each) == "note" and content is not None})
@@ -253,7 +245,7 @@ class Talk:
     def _check_bodies(self, prompt: dict[str, Any]) -> None:
         """Each body says what the prompt says, in a form that its provider takes."""
         read = bodies.of_prompt(prompt)
-        for shape in self.shapes:
+        for shape in bodies.SHAPES:
             made = self.client.context.assemble(self.id, shape=shape, layers=False)
             assert made["hashes"] == prompt["hashes"] and made["messages"] == []
             assert not made.get("changes"), made["changes"]

@@ -52,11 +52,11 @@ class Proxy(Program):
         finally:
             made.close()
 
-    def raw(self, method: str, path: str, body: bytes) -> bytes:
-        """All bytes that answer a request, up to the end of the connection."""
-        head = f"{method} /t/{self.token}{path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+    def raw(self, line: str, headers: str = "", body: bytes = b"") -> bytes:
+        """All bytes that answer a request with that very line, up to the end of the connection."""
+        head = f"{line} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nConnection: close\r\n{headers}\r\n"
         with socket.create_connection(("127.0.0.1", self.port), ANSWER_S) as made:
-            made.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            made.sendall(head.encode() + body)
             with made.makefile("rb") as file:
                 return file.read()
 

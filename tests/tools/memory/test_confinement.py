@@ -11,9 +11,18 @@ from typing import Any
 import pytest
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_tools.errors import ArgumentInvalid, MemoryChanged, MemoryNotFound, MemoryPathUnusable
+from workspaced_tools.errors import (
+    ArgumentInvalid,
+    MemoryChanged,
+    MemoryNotFound,
+    MemoryPathUnusable,
+    MemoryWriteFailed,
+    ToolError,
+)
+from workspaced_tools.memory.commands import plan
 from workspaced_tools.memory.folder import Change
 from workspaced_tools.memory.shared_folder import SharedFolder
+from workspaced_tools.ports.questions import UseMemory
 
 SECRET = "The passphrase is xyzzy."
 COMMANDS: list[tuple[str, dict[str, Any]]] = [
@@ -61,6 +70,10 @@ PATHS = [
     "/memories/" + "ü" * 200,
     "/memories/" + "a/" * 300 + "b.md",
     "/memories/" + "a/" * 20 + "b.md",
+    "/memories/\u3164.md",
+    "/memories/\u2800.md",
+    "/memories/plan\ufe0f.md",
+    "/memories/a\u115fb.md",
 ]
 
 
@@ -74,21 +87,16 @@ def secret(vault: Path) -> Path:
 
 
 @pytest.mark.fault(row=65)
-@pytest.mark.parametrize(("command", "more"), COMMANDS)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_path_that_could_lead_elsewhere_is_refused_by_its_form(
-    use: Any, secret: Path, vault: Path, path: str, command: str, more: dict[str, Any]
+    use: Any, secret: Path, vault: Path, path: str
 ) -> None:
-    with pytest.raises(ArgumentInvalid) as raised:
-        use(command, path, **more)
-    assert SECRET not in str(raised.value) and len(str(raised.value)) < 500
-    assert secret.read_text() == SECRET
+    for command, more in COMMANDS:
+        with pytest.raises(ArgumentInvalid) as raised:
+            use(command, path, **more)
+        assert SECRET not in str(raised.value) and len(str(raised.value)) < 500
     assert sorted(os.listdir(vault)) == ["Memory", "secret.md"]
     assert os.listdir(vault / "Memory") == ["work"] and not os.listdir(vault / "Memory" / "work")
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_nor_may_a_file_be_moved_there(use: Any, secret: Path, path: str) -> None:
     use("create", "/memories/plan.md", text="one")
     with pytest.raises(ArgumentInvalid):
         use("rename", "/memories/plan.md", to=path)
@@ -124,36 +132,29 @@ THINGS = [_symlink, _dangling, _hard_link, _fifo, _socket]
 
 
 @pytest.mark.fault(row=65)
-@pytest.mark.parametrize(("command", "more"), COMMANDS)
 @pytest.mark.parametrize("make", THINGS, ids=lambda make: make.__name__)
 def test_what_is_no_file_of_the_folder_is_neither_read_nor_written(
-    use: Any, secret: Path, vault: Path, make: Callable[..., None], command: str, more: dict[str, Any]
+    use: Any, secret: Path, vault: Path, make: Callable[..., None]
 ) -> None:
     thing = vault / "Memory" / "thing.md"
     make(thing, secret)
     before = os.lstat(thing)
-    with pytest.raises(MemoryPathUnusable) as raised:
-        use(command, "/memories/thing.md", **more)
-    assert SECRET not in str(raised.value)
-    assert secret.read_text() == SECRET and os.lstat(thing).st_ino == before.st_ino
-    assert not (vault / "made-by-agent.md").exists()
+    for command, more in COMMANDS:
+        with pytest.raises(MemoryPathUnusable) as raised:
+            use(command, "/memories/thing.md", **more)
+        assert SECRET not in str(raised.value)
     assert use("view", "/memories").files == ()
-
-
-@pytest.mark.parametrize("make", THINGS, ids=lambda make: make.__name__)
-def test_nothing_is_moved_onto_it(use: Any, secret: Path, vault: Path, make: Callable[..., None]) -> None:
-    make(vault / "Memory" / "thing.md", secret)
     use("create", "/memories/plan.md", text="one")
     with pytest.raises(MemoryPathUnusable):
         use("rename", "/memories/plan.md", to="/memories/thing.md")
-    assert secret.read_text() == SECRET and use("view", "/memories/plan.md").text == "one"
+    assert secret.read_text() == SECRET and os.lstat(thing).st_ino == before.st_ino
+    assert not (vault / "made-by-agent.md").exists()
 
 
 @pytest.mark.fault(row=65)
-@pytest.mark.parametrize(("command", "more"), COMMANDS)
 @pytest.mark.parametrize("place", ["Memory", "Memory/work"])
 def test_a_folder_that_is_a_link_is_not_entered(
-    use: Any, secret: Path, vault: Path, tmp_path: Path, place: str, command: str, more: dict[str, Any]
+    use: Any, secret: Path, vault: Path, tmp_path: Path, place: str
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -163,32 +164,21 @@ def test_a_folder_that_is_a_link_is_not_entered(
         (vault / "Memory").rmdir()
     (vault / place).symlink_to(outside)
     path = f"/memories/{place.removeprefix('Memory').lstrip('/')}/secret.md".replace("//", "/")
-    with pytest.raises(MemoryPathUnusable):
-        use(command, path, **more)
+    for command, more in COMMANDS:
+        with pytest.raises(MemoryPathUnusable):
+            use(command, path, **more)
     assert os.listdir(outside) == ["secret.md"] and (outside / "secret.md").read_text() == SECRET
 
 
-@pytest.mark.parametrize(("command", "more"), COMMANDS[1:4])
-def test_a_file_where_a_folder_should_be_is_no_folder(
-    use: Any, vault: Path, command: str, more: dict[str, Any]
-) -> None:
+def test_a_file_where_a_folder_should_be_is_no_folder(use: Any, vault: Path) -> None:
     use("create", "/memories/plan.md", text="xyzzy")
-    with pytest.raises(MemoryPathUnusable):
-        use(command, "/memories/plan.md/inner.md", **more)
     use("create", "/memories/work/plan.md", text="xyzzy")
-    with pytest.raises((MemoryPathUnusable, WorkspacedError)):
-        use(command, "/memories/work", **more)
+    for command, more in COMMANDS[1:4]:
+        with pytest.raises(MemoryPathUnusable):
+            use(command, "/memories/plan.md/inner.md", **more)
+        with pytest.raises(WorkspacedError):
+            use(command, "/memories/work", **more)
     assert (vault / "Memory" / "work" / "plan.md").read_text() == "xyzzy"
-
-
-def test_a_device_is_no_file(use: Any, vault: Path) -> None:
-    try:
-        (vault / "Memory").mkdir()
-        os.mknod(vault / "Memory" / "null.md", 0o666 | 0o020000, os.makedev(1, 3))
-    except PermissionError:
-        pytest.skip("making a device needs root")
-    with pytest.raises(MemoryPathUnusable):
-        use("view", "/memories/null.md")
 
 
 @contextmanager
@@ -280,3 +270,57 @@ def test_a_folder_of_files_nobody_could_name_is_empty(use: Any, vault: Path) -> 
     assert use("view", "/memories").files == ()
     with pytest.raises(MemoryNotFound):
         use("view", "/memories/gpj.md")
+
+
+def test_what_the_disk_refuses_changes_nothing(
+    use: Any, folder: SharedFolder, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use("create", "/memories/a.md", text="one")
+
+    def refuses(*_given: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+    for call, change in (
+        ("write", Change(("deep", "deeper", "a.md"), None, b"one")),
+        ("fsync", Change(("b.md",), b"one", b"one", ("a.md",))),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, call, refuses)
+            with pytest.raises(MemoryWriteFailed):
+                folder.folder.apply(change)
+        assert os.listdir(vault / "Memory") == ["a.md"]
+
+
+def test_a_name_of_an_outside_file_that_goes_while_it_is_read_shows_nothing_of_it(
+    folder: SharedFolder, secret: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = vault / "Memory" / "a.md"
+    second.hardlink_to(secret)
+    fstat = os.fstat
+
+    def after_it_went(descriptor: int) -> os.stat_result:
+        if fstat(descriptor).st_nlink == 2 and fstat(descriptor).st_size == len(SECRET):
+            second.unlink(missing_ok=True)
+        return fstat(descriptor)
+
+    monkeypatch.setattr(os, "fstat", after_it_went)
+    content = None
+    with suppress(MemoryPathUnusable):
+        content = folder.folder.read(("a.md",))
+    assert not second.exists() and content is None
+
+
+def test_a_move_onto_the_memory_folder_itself_is_refused_in_words(
+    use: Any, folder: SharedFolder, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use("create", "/memories/a.md", text="one")
+    read = SharedFolder.read
+
+    def and_the_user_removes_it(shared: SharedFolder, path: tuple[str, ...]) -> bytes | None:
+        content = read(shared, path)
+        (vault / "Memory" / "a.md").unlink(missing_ok=True)
+        return content
+
+    monkeypatch.setattr(SharedFolder, "read", and_the_user_removes_it)
+    with pytest.raises(ToolError):
+        plan(UseMemory("rename", "/memories/a.md", to="/memories"), folder)

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_tools.errors import ArgumentInvalid, MemoryEditFailed
@@ -57,3 +58,15 @@ def test_the_last_line_keeps_its_missing_end() -> None:
     assert inserted("one\ntwo", 1, "x\n").text == "one\nx\ntwo"
     assert inserted("one", 1, "x").text == "one\nx"
     assert inserted("", 0, "x\n").text == "x\n"
+
+
+@pytest.mark.thorough
+def test_looking_for_a_text_takes_no_time_by_the_square_of_the_file() -> None:
+    def seconds(size: int) -> float:
+        def look() -> None:
+            with pytest.raises(MemoryEditFailed):
+                replaced("a" * size, "a" * (size // 2), "b", PATH)
+
+        return thread_seconds(look)
+
+    assert grows_linearly(seconds, 16_384, 65_536)

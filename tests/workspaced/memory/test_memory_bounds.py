@@ -12,6 +12,7 @@ from workspaced_tools.limits import MEMORY_BYTES_MAX, MEMORY_FILE_BYTES_MAX, MEM
 
 PLAN = "/memories/plan.md"
 GROWTH_BYTES_MAX = 12 * 1024 * 1024
+WIDE = "\N{GRINNING FACE}" * 60
 
 
 def test_a_file_has_a_bound_in_bytes(shared_memory: Any) -> None:
@@ -37,20 +38,14 @@ def test_files_of_others_count_and_too_many_are_refused(daemon: Any) -> None:
 def test_all_files_together_have_a_bound_in_bytes(daemon: Any) -> None:
     running = daemon(*FLAGS, notes={})
     file(running, "").mkdir()
-    file(running, "large.bin").write_bytes(bytes(MEMORY_BYTES_MAX - 10))
+    file(running, "large.bin").write_bytes(bytes(MEMORY_BYTES_MAX - 12))
+    file(running, "a.txt").write_bytes(b"\xff\xfe")
     with running.connect("agent") as agent:
         assert refused(agent, "create", PLAN, file_text="more than ten") == "MEMORY_FULL"
         said(agent, "create", PLAN, file_text="less")
         assert refused(agent, "view", "/memories/large.bin") == "MEMORY_FULL"
         assert refused(agent, "delete", "/memories/large.bin") == "MEMORY_FULL"
         assert "8192.0K\t/memories/large.bin" in said(agent, "view", "/memories")
-
-
-def test_a_note_that_is_no_text_is_not_shown(daemon: Any) -> None:
-    running = daemon(*FLAGS, notes={})
-    file(running, "").mkdir()
-    file(running, "a.txt").write_bytes(b"\xff\xfe")
-    with running.connect("agent") as agent:
         assert refused(agent, "view", "/memories/a.txt") == "MEMORY_PATH_UNUSABLE"
 
 
@@ -143,3 +138,16 @@ def test_over_mcp_it_is_listed_and_called_as_every_tool(shared_memory: Any, mode
     assert not answer["isError"] and "/memories/mcp.md" in answer["content"][0]["text"]
     answer = peer.call("memory", command="view", path="/memories/../a.md")
     assert answer["isError"] and answer["structuredContent"]["code"] == "INVALID_ARGUMENT"
+
+
+@pytest.mark.thorough
+def test_a_folder_of_files_with_long_names_can_be_deleted_and_moved(daemon: Any) -> None:
+    running = daemon(*FLAGS)
+    deep = file(running, "/".join([WIDE] * 7))
+    deep.mkdir(parents=True)
+    for number in range(400):
+        (deep / f"{number}.txt").write_text("x")
+    with running.connect("agent") as agent:
+        moved = use(agent, "rename", old_path=f"/memories/{WIDE}", new_path=f"/memories/{WIDE[1:]}x")
+        deleted = use(agent, "delete", f"/memories/{WIDE[1:]}x")
+    assert (moved.get("code"), deleted.get("code")) == (None, None)

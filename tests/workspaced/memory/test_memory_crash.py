@@ -1,24 +1,25 @@
-"""A daemon that is killed between the event of a write and its file: the next start makes log and file agree."""
+"""A daemon that ends between the event of a write and its file: the next start makes log and file agree."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import dying_write
-from support.memory import FLAGS, file, said, undo, use, writes
+from support import dying_write, held_log
+from support.memory import FLAGS, file, refused, said, undo, use, writes
 
 from workspaced.errors import NoDaemon
 
 pytestmark = pytest.mark.thorough
 
-DYING = str(Path(dying_write.__file__))
+PLAN = "/memories/plan.md"
 OLD, NEW = "one\ntwo\n", "one\nzwei\n"
-WRITES = {
+WRITES: dict[str, tuple[str, dict[str, str]]] = {
     "create": ("/memories/new.md", {"file_text": NEW}),
-    "str_replace": ("/memories/plan.md", {"old_str": "two", "new_str": "zwei"}),
-    "delete": ("/memories/plan.md", {}),
-    "rename": ("", {"old_path": "/memories/plan.md", "new_path": "/memories/old/plan.md"}),
+    "str_replace": (PLAN, {"old_str": "two", "new_str": "zwei"}),
+    "delete": (PLAN, {}),
+    "rename": ("", {"old_path": PLAN, "new_path": "/memories/old/plan.md"}),
 }
 DONE = {
     "create": {"plan.md": OLD, "new.md": NEW},
@@ -26,9 +27,8 @@ DONE = {
     "delete": {},
     "rename": {"old/plan.md": OLD},
 }
-IN_EVERY_RUN = {("before", "str_replace"), ("half", "create"), ("half", "rename")}
 KILLS = [
-    pytest.param(step, command, marks=() if (step, command) in IN_EVERY_RUN else pytest.mark.thorough)
+    (step, command)
     for step in ("before", "half", "after")
     for command in WRITES
     if step != "half" or command in ("create", "rename")
@@ -41,13 +41,13 @@ def files(running: Any) -> dict[str, str]:
     return {str(path.relative_to(top)): path.read_text() for path in top.rglob("*") if path.is_file()}
 
 
-def killed(daemon: Any, step: str, command: str) -> Any:
+def killed(daemon: Any, step: str = "before", command: str = "str_replace") -> Any:
     """A daemon that died at this step of this write, and does not run."""
     running = daemon(*FLAGS)
     with running.connect("agent") as agent:
-        use(agent, "create", "/memories/plan.md", file_text=OLD)
+        said(agent, "create", PLAN, file_text=OLD)
     running.stop()
-    running.wrapper = (sys.executable, DYING, step, "--")
+    running.wrapper = (sys.executable, str(Path(dying_write.__file__)), step, "--")
     running.start()
     path, arguments = WRITES[command]
     with running.connect("agent") as agent, pytest.raises(NoDaemon):
@@ -56,6 +56,12 @@ def killed(daemon: Any, step: str, command: str) -> Any:
     running.wrapper = ()
     running.socket.unlink(missing_ok=True)
     return running
+
+
+def outcome(running: Any) -> Any:
+    """What became of the last write, as the log has it."""
+    with running.connect("agent") as agent:
+        return writes(agent)[-1]["outcome"]
 
 
 @pytest.mark.fault(row=65)
@@ -77,36 +83,92 @@ def test_a_write_that_a_kill_interrupted_is_completed_at_the_next_start(
 def test_a_file_that_changed_before_the_next_start_stays_and_the_outcome_is_unknown(
     daemon: Any, step: str
 ) -> None:
-    running = killed(daemon, step, "str_replace")
+    running = killed(daemon, step)
     file(running, "plan.md").write_text("the user's own\n")
     running.start()
-    assert files(running) == {"plan.md": "the user's own\n"}
-    with running.connect("agent") as agent:
-        assert writes(agent)[-1]["outcome"] == "unknown"
-        assert "the user's own" in said(agent, "view", "/memories/plan.md")
+    assert files(running) == {"plan.md": "the user's own\n"} and outcome(running) == "unknown"
 
 
-@pytest.mark.thorough
-def test_a_write_waits_for_its_folder_over_starts_without_it(daemon: Any) -> None:
-    running = killed(daemon, "before", "str_replace")
-    flags, running.flags = running.flags, ()
+@pytest.mark.parametrize("folder", ["none", "another", "away"])
+def test_a_write_waits_over_starts_without_its_folder(daemon: Any, folder: str) -> None:
+    running = killed(daemon)
+    away = running.root / "away"
+    if folder == "away":
+        file(running, "").rename(away)
+    else:
+        running.flags = () if folder == "none" else ("--memory", "Elsewhere")
     running.start()
-    with running.connect("agent") as agent:
-        assert writes(agent)[-1]["outcome"] is None
+    assert outcome(running) is None
+    if folder == "another":
+        with running.connect("agent") as agent:
+            assert any("memory folder" in each for each in agent.call("workspaced/status")["degraded"])
     running.stop()
+    if folder == "away":
+        assert not file(running, "").exists(), "a start makes no folder"
+        away.rename(file(running, ""))
     assert files(running) == {"plan.md": OLD}
-    running.flags = flags
+    running.flags = FLAGS
     running.start()
-    with running.connect("agent") as agent:
-        assert writes(agent)[-1]["outcome"] == "done"
-    assert files(running) == {"plan.md": NEW}
+    assert outcome(running) == "done" and files(running) == {"plan.md": NEW}
 
 
-def test_a_write_to_another_folder_than_the_present_one_waits(daemon: Any) -> None:
-    running = killed(daemon, "before", "str_replace")
-    running.flags = ("--memory", "Elsewhere")
+@pytest.mark.parametrize(
+    ("step", "command", "hidden"),
+    [
+        ("before", "str_replace", "Memory/plan.md"),
+        ("half", "rename", "Memory/plan.md"),
+        ("half", "rename", "Memory/old"),
+    ],
+)
+def test_a_write_is_not_completed_if_the_user_has_hidden_the_file_meanwhile(
+    daemon: Any, step: str, command: str, hidden: str
+) -> None:
+    running = killed(daemon, step, command)
+    (running.vault / ".workspacedignore").write_text(f"{hidden}\n")
+    running.start()
+    assert files(running) == {"plan.md": OLD} and os.listdir(file(running, "")) == ["plan.md"]
+    assert outcome(running) == "failed"
+
+
+def test_a_write_is_not_completed_if_the_user_has_withdrawn_the_permission_meanwhile(daemon: Any) -> None:
+    running = killed(daemon)
+    running.flags = ()
+    running.start()
+    assert running.cli("share", "agent", "none").returncode == 0
+    running.stop()
+    running.flags = FLAGS
+    running.start()
+    assert files(running) == {"plan.md": OLD}
+
+
+@pytest.mark.parametrize("step", ["_commit_group", "_append"])
+def test_a_write_that_was_refused_as_busy_is_not_made_at_the_next_start(daemon: Any, step: str) -> None:
+    running = daemon(start=False)
+    running.flags = FLAGS
+    hold = running.root / "hold"
+    running.wrapper = (sys.executable, str(Path(held_log.__file__)), str(hold), step, "--")
     running.start()
     with running.connect("agent") as agent:
-        assert writes(agent)[-1]["outcome"] is None
-        assert any("memory folder" in each for each in agent.call("workspaced/status")["degraded"])
-    assert files(running) == {"plan.md": OLD}
+        said(agent, "create", PLAN, file_text=OLD)
+        hold.touch()
+        assert refused(agent, "str_replace", PLAN, old_str="two", new_str="zwei") == "BUSY"
+        hold.unlink()
+        said(agent, "str_replace", PLAN, old_str="two", new_str="zwei")
+        undo(agent, writes(agent)[-1]["seq"])
+        assert files(running) == {"plan.md": OLD}
+    running.stop()
+    running.wrapper = ()
+    running.start()
+    assert files(running) == {"plan.md": OLD}, "the user undid it"
+    with running.connect("agent") as agent:
+        assert {write["outcome"] for write in writes(agent)} <= {"done", "failed"}
+
+
+def test_a_start_removes_no_hidden_file_that_is_not_its_own(daemon: Any) -> None:
+    running = daemon(start=False)
+    users = file(running, ".workspaced-notes.tmp")
+    users.parent.mkdir()
+    users.write_text("the user's own\n")
+    running.flags = FLAGS
+    running.start()
+    assert users.exists()

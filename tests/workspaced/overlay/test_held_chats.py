@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.insertions import told
-from support.overlaid_runtime import looks_at
+from support.overlaid_runtime import looking_at, looks_at
 
 from workspaced import replay
 from workspaced.overlay.asking import METHOD, overlaid, params_of
@@ -57,12 +57,7 @@ def recorded(running: Any, kind: str) -> list[dict[str, Any]]:
         return [each["data"] for each in client.call("workspaced/log", {"types": [kind]})["events"]]
 
 
-def looking_at(texts: list[str]) -> list[str]:
-    found = [text.partition("looking at: ")[2].partition("\n")[0] for text in texts]
-    return [each for each in found if each]
-
-
-@pytest.mark.parametrize("count", [10**30, -1, "9", None])
+@pytest.mark.parametrize("count", [10**30, -1, "9"])
 def test_a_false_count_is_left_out_and_logged_once_and_the_chat_goes_on(
     running: Any, program: Program, count: Any
 ) -> None:
@@ -131,12 +126,6 @@ def test_a_name_that_nobody_told_is_a_chat_of_which_nothing_is_known(running: An
     assert program.asks("Three?", "r3", previous_response_id="r2") == []
 
 
-def test_it_goes_on_after_a_restart(running: Any, program: Program) -> None:
-    program.asks("One?", "r1")
-    running.restart()
-    assert program.asks("Two?", "r2", previous_response_id="r1") == []
-
-
 def test_the_newest_answers_after_an_insertion_can_be_continued(running: Any, program: Program) -> None:
     for number in range(1, 7):
         named = {"previous_response_id": f"r{number - 1}"} if number > 1 else {}
@@ -158,18 +147,17 @@ def test_what_the_provider_holds_of_a_note_that_is_withheld_by_now_stays_there(
     assert program.asks("Three?", "r3", previous_response_id="r2") == []
 
 
-def test_a_chat_that_was_sent_whole_and_then_is_held(running: Any, program: Program) -> None:
+def test_a_chat_that_was_sent_whole_and_then_is_held_goes_on_after_a_restart(
+    running: Any, program: Program
+) -> None:
     first = {"role": "user", "content": "One?"}
     program.asks([first], None)
     looks_at(running, "b.md")
+    running.restart()
     rest = [{"role": "assistant", "content": "1."}, {"role": "user", "content": "Two?"}]
     assert looking_at(program.asks([first, *rest], "r2")) == ["a.md", "b.md"]
+    running.restart()
     assert program.asks("Three?", "r3", previous_response_id="r2") == []
-
-
-def test_its_prompts_are_made_again(running: Any, program: Program) -> None:
-    program.asks("One?", "r1")
-    program.asks("Two?", "r2", previous_response_id="r1")
     assert running.stop() == 0
     with replay.open(running.data) as log:
-        assert [each.outcome for each in log.verify()] == ["same"] * 3
+        assert {each.outcome for each in log.verify()} == {"same"}

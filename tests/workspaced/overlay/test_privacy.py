@@ -2,12 +2,12 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.overlaid_runtime import Runtime, looks_at
 from support.stored_texts import unpacked
+from support.talk import files_telling
 
 from workspaced import replay
 
@@ -34,17 +34,6 @@ def told_of_both(daemon: Any) -> Any:
     return running
 
 
-def telling(data: Path) -> list[str]:
-    """The files that hold a canary."""
-    found = []
-    for path in data.rglob("*"):
-        if path.is_file():
-            text = unpacked(content := path.read_bytes()) + content
-            if any(canary in text.decode(errors="replace").casefold() for canary in CANARIES):
-                found.append(path.name)
-    return found
-
-
 def outcomes(running: Any, log: Any) -> tuple[int, list[tuple[str, str]]]:
     """The exit code of the verification, and what became of each call and prompt."""
     done = running.cli("replay", "--verify", "--json", str(log))
@@ -54,10 +43,10 @@ def outcomes(running: Any, log: Any) -> tuple[int, list[tuple[str, str]]]:
 
 def test_a_note_whose_text_was_inserted_is_forgotten(told_of_both: Any) -> None:
     running = told_of_both
-    assert len(telling(running.data)) > 1
+    assert len(files_telling(running.data, CANARIES)) > 1
     done = running.cli("forget", SECRET, "--data-dir", str(running.data), "--yes", "--json")
     assert done.returncode == 0, done.stderr
-    assert telling(running.data) == []
+    assert files_telling(running.data, CANARIES) == []
     code, found = outcomes(running, running.data)
     # The second text says that the user looks elsewhere now: its call names the note, too.
     assert (code, found) == (

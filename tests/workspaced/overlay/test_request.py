@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.overlay_vectors import FILE, text_of_file
 from support.written_chats import REMINDER, WRITERS, Said, text
 
 from workspaced.overlay.asking import inserted, insertions
@@ -133,3 +134,7 @@ def test_half_an_emoji_keeps_its_bytes() -> None:
 def test_a_text_of_ours_that_a_hook_put_there_is_noticed() -> None:
     assert read_request("anthropic", body("anthropic", [("user", OURS, True)], {})).is_told
     assert not read_request("anthropic", body("anthropic", [("user", "hi", True)], {})).is_told
+
+
+def test_the_recorded_requests_to_which_the_typescript_client_is_held_are_read_as_before() -> None:
+    assert text_of_file() == FILE.read_text(), "run tests/support/overlay_vectors.py and look at the difference"

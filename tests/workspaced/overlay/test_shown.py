@@ -1,9 +1,10 @@
-"""`workspaced context` over chats whose requests were overlaid."""
+"""What was put into requests is shown by `workspaced context`, and made again from the log, to the byte."""
 
 import json
 from hashlib import sha256
 from typing import Any
 
+from workspaced import replay
 from workspaced_events.replay.open import open_source
 from workspaced_events.schema.catalogue import ContextInserted, Event, PromptOverlaid
 from workspaced_tools.prompts.audit.overlaid_chats import OverlaidChats
@@ -59,3 +60,31 @@ def test_what_the_log_does_not_have_is_not_made_up(asked: Asked) -> None:
     assert [each.text for each in chat.insertions] == [None, None]
     assert [each.requests for each in chat.insertions] == [3, 1]  # that left with them all the same
     assert [each.requests for each in unconfirmed.shown(chat.chat, source.blob).insertions] == [0, 0, 0]
+
+
+def test_every_insertion_is_made_again_to_the_byte(asked: Asked) -> None:
+    running, stood = asked
+    assert [len(each) for each in stood] == [1, 2, 2, 2] and stood[3][0] == stood[1][1]
+    with replay.open(running.data) as log:
+        again = [each.again()["data"]["text"] for each in log.calls()]
+        assert {each.outcome for each in log.verify()} == {"same"}
+        assert again == [*stood[1], stood[3][1]]
+    done = running.cli("replay", "--verify", str(running.data))
+    assert done.returncode == 0, done.stdout
+    assert "3 calls: 3 answer the same" in done.stdout and "4 prompts: 4 are the same" in done.stdout
+
+
+def test_a_changed_byte_is_noticed(asked: Asked) -> None:
+    running, _ = asked
+    with replay.open(running.data) as log:
+        (first, *_) = log.calls()
+    damaged = next(running.data.rglob(first.event.data.result_sha256))
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged.write_bytes(content)
+    done = running.cli("replay", "--verify", "--json", str(running.data))
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 3
+    assert [each["outcome"] for each in lines if "tool" in each] == ["damaged", "same", "same"]
+    # The last request had the first text no more.
+    assert [each["outcome"] for each in lines if "insertion" in each] == [*["damaged"] * 3, "same"]

@@ -80,3 +80,9 @@ def test_an_answer_that_is_too_long_is_not_held() -> None:
     assert told(b"application/json", b'{"text": "', *parts, b'", ', usage) is None
     assert told(STREAM, b'data: {"text": "', *parts, b'", ', usage, b"\n") is None
     assert told(STREAM, b"data: ", *parts, b"\n", b"data: {" + usage + b"\n") == {"usage": {"input_tokens": 9}}
+
+
+@pytest.mark.parametrize(("media_type", "end"), [(b"Text/Event-Stream", b"\n"), (b"text/event-stream", b"\r")])
+def test_usage_is_found_in_every_stream_that_the_standard_allows(media_type: bytes, end: bytes) -> None:
+    lines = [b'data: {"choices": []}', b"", b'data: {"usage": {"prompt_tokens": 9}}', b"", b""]
+    assert told(media_type, end.join(lines)) == {"usage": {"prompt_tokens": 9}}

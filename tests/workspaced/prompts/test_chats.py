@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from support import DATA
+from support import talk as talks
 from support.daemon import refusal
+from support.talk import Talk
 
 from workspaced.limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, MESSAGES_PER_CONVERSATION_MAX
 from workspaced.prompts.transfer import FILE_NAME_BYTES_MAX, IMAGE_CHARS_MAX, NOT_KEPT, file_name
@@ -17,12 +19,6 @@ from workspaced_tools.chats.markdown_file import read_chat
 from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment
 
 CHATS = DATA / "chats"
-SETTINGS: dict[str, Any] = {
-    "provider": "openai",
-    "model": "any",
-    "context_window": 100_000,
-    "output_reserve": 1_000,
-}
 WIRE = {"provider": "openai", "model": "any", "contextWindow": 100_000, "outputReserve": 1_000}
 PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy.\n"
 NOTES = {
@@ -60,22 +56,20 @@ def client(world: Any) -> Iterator[Any]:
 def name() -> str:
     global _count
     _count += 1
-    return f"talk-{_count}"
+    return f"chat-{_count}"
 
 
 def start(client: Any, **settings: Any) -> str:
-    talk = name()
-    client.context.start(conversation=talk, **{**SETTINGS, **settings})
-    return talk
-
-
-def said(client: Any, talk: str, *messages: dict[str, Any]) -> None:
-    client.context.message(talk, *messages)
+    return Talk(client, **settings).id
 
 
 def user(name: str, text: str, *attached: Any) -> dict[str, Any]:
-    attachments = [{"kind": "note", "id": each} if isinstance(each, str) else each for each in attached]
-    return {"id": name, "role": "user", "text": text, "attachments": attachments}
+    return talks.user(text, *attached, id=name)
+
+
+def events(client: Any, talk: str) -> list[dict[str, Any]]:
+    every = client.call("workspaced/log", {"limit": 10_000})["events"]
+    return [each for each in every if each["data"].get("conversation") == talk]
 
 
 def export(client: Any, talk: str) -> dict[str, Any]:
@@ -92,11 +86,6 @@ def exported(client: Any, talk: str) -> Chat:
     return read_chat(export(client, talk)["text"]).chat
 
 
-def events(client: Any, talk: str) -> list[dict[str, Any]]:
-    every = client.call("workspaced/log", {"limit": 10_000})["events"]
-    return [each for each in every if each["data"].get("conversation") == talk]
-
-
 def codes(made: dict[str, Any]) -> list[tuple[int, str]]:
     return [(each["line"], each["code"]) for each in made["warnings"]]
 
@@ -104,8 +93,7 @@ def codes(made: dict[str, Any]) -> list[tuple[int, str]]:
 def full(client: Any) -> str:
     """A conversation with everything that a message can hold."""
     talk = start(client)
-    said(
-        client,
+    client.context.message(
         talk,
         user(
             "m1",
@@ -172,9 +160,10 @@ def test_what_is_exported_is_imported_as_the_same_conversation(client: Any) -> N
 
 def test_the_hashes_of_the_prompt_for_a_message_are_in_its_comment(client: Any) -> None:
     talk = start(client)
-    said(client, talk, user("m1", "What?", "a.md"), user("m2", "Well?"))
+    client.context.message(talk, user("m1", "What?", "a.md"), user("m2", "Well?"))
     client.context.assemble(talk, "m1")
     prompt = client.context.assemble(talk, "m1", rebase=True)
+    client.context.end(talk)
     first, second = exported(client, talk).messages
     assert first.layers == {each["id"]: each["hash"] for each in prompt["layers"]} and len(first.layers) == 5
     assert second.layers == {}
@@ -184,8 +173,7 @@ def test_an_imported_conversation_is_prompted_like_the_one_it_was_with_its_notes
     client: Any,
 ) -> None:
     talk = start(client, environment=False)
-    said(
-        client,
+    client.context.message(
         talk,
         user("m1", "What?", "a.md"),
         {"id": "a1", "role": "assistant", "text": "That."},
@@ -207,8 +195,8 @@ def test_what_an_import_loses_is_a_warning_and_stands_in_the_manifest(client: An
     ]
     later = {"kind": "selected_text", "id": "work/plan.md#L1-L1", "text": "The newest words."}
     answer = {"role": "assistant", "text": "That."}
-    said(client, talk, user("m1", "What?", "a.md"), {"id": "a1", **answer}, user("m2", "So?", *given))
-    said(client, talk, {"id": "a2", **answer}, user("m3", "And?", later))
+    client.context.message(talk, user("m1", "What?", "a.md"), {"id": "a1", **answer}, user("m2", "So?", *given))
+    client.context.message(talk, {"id": "a2", **answer}, user("m3", "And?", later))
     text = export(client, talk)["text"].replace("URLs: ", "URLs: https://example.org/other, ")
     made = load(client, text)
     told = [(each["code"], each["message"].split(": ")[0]) for each in made["warnings"][1:]]
@@ -225,35 +213,17 @@ def test_what_an_import_loses_is_a_warning_and_stands_in_the_manifest(client: An
     assert lost == ["a.md#L1-L2", "https://example.org/other"]
 
 
-def test_a_conversation_that_has_ended_is_exported(client: Any) -> None:
-    talk = start(client)
-    said(client, talk, user("m1", "Hi."))
-    client.context.end(talk)
-    assert exported(client, talk).messages[0].text == "Hi."
-
-
-def test_an_export_of_no_conversation_is_refused(client: Any) -> None:
-    assert refusal(export, client, "nothing").code == "UNKNOWN_CONVERSATION"
-
-
 # -- what is withheld --
-
-
-def turn_private(world: Any, client: Any, note: str) -> None:
-    """A note that was shown, and is private now."""
-    world.add({note: "# Open\n"})
-    client.publish([{"type": "active_note_set", "data": {"note": note}}])
-    assert client.tool("get_current_note")["data"]["id"] == note
-    (world.vault / note).write_text(PRIVATE)
-    client.call("workspaced/reconcile")
 
 
 def test_what_names_a_withheld_note_is_left_out_and_counted(world: Any, client: Any) -> None:
     talk = start(client)
-    world.add({"turning.md": "# Turning\n"})
-    turn_private(world, client, "journal.md")
-    said(
-        client,
+    world.add({"turning.md": "# Turning\n", "journal.md": "# Open\n"})
+    client.publish([{"type": "active_note_set", "data": {"note": "journal.md"}}])
+    assert client.tool("get_current_note")["data"]["id"] == "journal.md"
+    (world.vault / "journal.md").write_text(PRIVATE)
+    client.call("workspaced/reconcile")
+    client.context.message(
         talk,
         user(
             "m1",
@@ -284,46 +254,6 @@ def test_what_names_a_withheld_note_is_left_out_and_counted(world: Any, client: 
     assert "L3_TURN" not in chat.messages[0].layers
 
 
-def test_a_note_that_turned_private_since_is_left_out_though_nobody_read_it(world: Any, client: Any) -> None:
-    (world.vault / "turned.md").write_text("# Turned\n")
-    talk = start(client)
-    said(client, talk, user("m1", "Look.", "a.md", "turned.md"))
-    (world.vault / "turned.md").write_text(PRIVATE)
-    made = export(client, talk)
-    assert made["withheld"] == 1 and "turned" not in made["text"]
-
-
-def test_a_note_that_moved_to_where_it_is_withheld_is_left_out_by_its_former_name(daemon: Any) -> None:
-    running = daemon(notes={"old.md": "# Old\n", "b.md": "# B\n"}, env={"WORKSPACED_DENY": "secret/"})
-    client = running.connect()
-    talk = start(client)
-    said(client, talk, user("m1", "Look.", "old.md", "b.md"))
-    (running.vault / "secret").mkdir()
-    (running.vault / "old.md").rename(running.vault / "secret" / "new.md")
-    client.publish([{"type": "note_renamed", "data": {"from": "old.md", "to": "secret/new.md"}}])
-    made = export(client, talk)
-    assert made["withheld"] == 1 and "old.md" not in made["text"] and "b.md" in made["text"]
-
-
-def test_what_a_search_found_in_a_withheld_note_is_left_out_by_any_of_its_names(daemon: Any) -> None:
-    running = daemon(notes={"a.md": "# A\n"}, env={"WORKSPACED_DENY": "secret/"})
-    client = running.connect()
-    turn_private(running, client, "diary.md")
-    names = ("diary.md", "./diary.md", "/diary.md", "diary", "diary.md#L3", "secret/plan.md", "secret/plan.txt")
-    shown = ("a.md", "https://example.org/secret/diary.md")
-    documents = [{"title": "T", "source": each, "text": "xyzzy"} for each in (*names, *shown)]
-    talk = start(client)
-    said(
-        client,
-        talk,
-        user("m1", "Look.", {"kind": "tool_result", "id": "r", "search": dict(SEARCH, documents=documents)}),
-    )
-    made = export(client, talk)
-    [found] = read_chat(made["text"]).chat.messages[0].attachments
-    assert [each["source"] for each in json.loads(found.text or "")["documents"]] == list(shown)
-    assert made["withheld"] == len(names)
-
-
 def test_what_a_runtime_gave_of_a_note_that_never_was_shown_stays_its_own(daemon: Any) -> None:
     """Leaving it out would tell that there is a private note of a name that somebody guessed."""
     made = []
@@ -332,63 +262,12 @@ def test_what_a_runtime_gave_of_a_note_that_never_was_shown_stays_its_own(daemon
         client = running.connect()
         talk = start(client)
         search = dict(SEARCH, documents=[{"title": "T", "source": "diary.md", "text": "guessed"}])
-        said(client, talk, user("m1", "Look.", "diary.md", {"kind": "tool_result", "id": "r", "search": search}))
-        exported_ = export(client, talk)
-        made.append(
-            (
-                exported_["withheld"],
-                [each.id for each in read_chat(exported_["text"]).chat.messages[0].attachments],
-            )
-        )
+        given = {"kind": "tool_result", "id": "r", "search": search}
+        client.context.message(talk, user("m1", "Look.", "diary.md", given))
+        saved = export(client, talk)
+        [message] = read_chat(saved["text"]).chat.messages
+        made.append((saved["withheld"], [each.id for each in message.attachments]))
     assert made == [(1, ["r"]), (1, ["r"])]
-
-
-def moved_and_turned(daemon: Any, *, prompted: bool) -> tuple[Any, str]:
-    """A conversation with a note that has another name by now, and is private; nobody has read it since."""
-    running = daemon(notes={"old.md": "# Old\n", "b.md": "# B\n"}, env={"WORKSPACED_WATCH": "false"})
-    client = running.connect()
-    talk = start(client)
-    said(client, talk, user("m1", "Look.", "old.md", "b.md"))
-    if prompted:
-        client.context.assemble(talk)
-    (running.vault / "old.md").rename(running.vault / "new.md")
-    client.publish([{"type": "note_renamed", "data": {"from": "old.md", "to": "new.md"}}])
-    (running.vault / "new.md").write_text(PRIVATE)
-    return client, talk
-
-
-def test_a_note_that_moved_and_turned_private_is_left_out_though_nobody_read_it(daemon: Any) -> None:
-    client, talk = moved_and_turned(daemon, prompted=False)
-    made = export(client, talk)
-    assert made["withheld"] == 1 and "old.md" not in made["text"] and "b.md" in made["text"]
-
-
-def test_a_note_that_moved_and_turned_private_leaves_its_turn_though_nobody_read_it(daemon: Any) -> None:
-    client, talk = moved_and_turned(daemon, prompted=True)
-    said(client, talk, {"role": "assistant", "text": "Seen."}, user("m3", "And now?"))
-    sent = str(client.context.assemble(talk)["messages"])
-    assert "old.md" not in sent and "b.md" in sent
-
-
-def test_a_client_that_is_shown_names_gets_no_hashes_and_one_that_is_shown_nothing_gets_no_file(
-    world: Any,
-) -> None:
-    with world.connect("narrow") as narrow:
-        talk = start(narrow)
-        said(narrow, talk, user("m1", "Look.", "a.md", "diary.md"))
-        narrow.context.assemble(talk)
-        narrow.call("workspaced/share", {"client": "narrow", "level": "names"})
-        made = export(narrow, talk)
-        [message] = read_chat(made["text"]).chat.messages
-        assert (
-            made["withheld"] == 1
-            and message.layers == {}
-            and [each.id for each in message.attachments] == ["a.md"]
-        )
-        assert load(narrow, made["text"])["warnings"][1:] == []
-        narrow.call("workspaced/share", {"client": "narrow", "level": "none"})
-        assert refusal(export, narrow, talk).code == "SHARING_OFF"
-        assert refusal(load, narrow, made["text"]).code == "SHARING_OFF"
 
 
 def test_importing_a_withheld_name_is_like_importing_one_of_nothing(client: Any) -> None:
@@ -407,8 +286,7 @@ def test_a_text_that_is_not_kept_is_said_in_its_place(daemon: Any) -> None:
     running = daemon(notes={"a.md": "# A\n"})
     client = running.connect()
     talk = start(client)
-    said(
-        client,
+    client.context.message(
         talk,
         user("m1", "Gone words.", {"kind": "file", "id": "f", "text": "given"}),
         {
@@ -436,20 +314,6 @@ def test_a_text_that_is_not_kept_is_said_in_its_place(daemon: Any) -> None:
     assert {each["line"] for each in made["warnings"]} >= set(read.lines)
 
 
-def test_a_large_image_is_named_only(client: Any) -> None:
-    talk = start(client)
-    large = "data:image/png;base64," + "A" * IMAGE_CHARS_MAX
-    small = large[:IMAGE_CHARS_MAX]
-    images = [{"kind": "image", "id": f"{len(text)}.png", "text": text} for text in (small, large)]
-    said(client, talk, {"id": "m0", "role": "assistant", "text": "Yes?"})
-    said(client, talk, user("m1", "Look.", images[0]))
-    said(client, talk, user("m2", "Look.", images[1]))
-    made = export(client, talk)
-    read = read_chat(made["text"])
-    assert [each.text for message in read.chat.messages for each in message.attachments] == [small, None]
-    assert codes(made) == [(read.lines[2], "IMAGE_TOO_LARGE")]
-
-
 # -- importing --
 
 
@@ -474,15 +338,12 @@ def test_the_same_import_is_recorded_once_and_another_one_of_its_id_is_refused(c
     assert events(client, talk) == told
 
 
-def test_an_older_file_is_imported_twice_as_the_same(client: Any) -> None:
-    text = (CHATS / "older.md").read_text()
+def test_an_older_file_is_imported_with_what_is_left_of_it(client: Any) -> None:
     talk = name()
+    text = (CHATS / "older.md").read_text()
     first = load(client, text, conversation=talk, contextWindow=1_000, outputReserve=10)
     assert first["messages"] == ["m1", "m2", "m3"]
     assert codes(first) == [(9, "NOTE_NOT_FOUND"), (9, "NOTE_NOT_FOUND"), (9, "ATTACHMENT_LOST")]
-    tail = len(events(client, talk))
-    load(client, text, conversation=talk, contextWindow=1_000, outputReserve=10)
-    assert len(events(client, talk)) == tail == 5
     settings = events(client, talk)[0]["data"]
     assert (settings["provider"], settings["model"], settings["contextWindow"]) == ("someone", "large", 1_000)
 
@@ -517,19 +378,18 @@ def test_window_and_reserve_have_defaults_that_are_told(client: Any) -> None:
         assert (chat.context_window, chat.output_reserve) == settings
 
 
-def test_settings_that_nobody_says_are_named(client: Any) -> None:
-    error = refusal(load, client, "**user**\nHi.\n", contextWindow=100)
-    assert error.code == "INVALID_ARGUMENT" and "provider, model" in str(error)
-    assert (
-        refusal(load, client, "**user**\nHi.\n", **{**WIRE, "outputReserve": 100_000}).code == "INVALID_ARGUMENT"
-    )
-    text = "---\nworkspaced-chat: 1\nprovider: " + "p" * 300 + "\n---\n**user**\nHi.\n"
-    assert refusal(load, client, text, model="m", contextWindow=100, outputReserve=1).code == "INVALID_ARGUMENT"
-
-
-def test_a_text_that_is_no_chat_is_refused(client: Any) -> None:
-    error = refusal(load, client, "# A note\n", **WIRE)
-    assert error.code == "INVALID_ARGUMENT" and "**user**" in error.hint
+@pytest.mark.parametrize(
+    ("text", "settings", "says"),
+    [
+        ("**user**\nHi.\n", {"contextWindow": 100}, "provider, model"),
+        ("**user**\nHi.\n", {**WIRE, "outputReserve": 100_000}, "outputReserve"),
+        (f"---\nworkspaced-chat: 1\nprovider: {'p' * 300}\n---\n**user**\nHi.\n", {"model": "m"}, "provider"),
+        ("# A note\n", WIRE, "**user**"),
+    ],
+)
+def test_what_cannot_be_imported_says_why(client: Any, text: str, settings: dict[str, Any], says: str) -> None:
+    error = refusal(load, client, text, **settings)
+    assert error.code == "INVALID_ARGUMENT" and says in f"{error} {error.hint}"
 
 
 def test_notes_are_found_where_they_are_now_and_others_are_named_with_their_line(client: Any) -> None:
@@ -566,9 +426,6 @@ def test_parts_that_do_not_fit_are_left_out_with_a_warning_and_the_rest_is_impor
     both = {"toolResults": [{"id": "t", "name": "n", "text": "x"}], "toolCalls": [{"id": "t", "name": "n"}]}
     made = load(client, f"**user**\n[Context: Notes: a.md]\n<!-- workspaced: {json.dumps(both)} -->\n", **WIRE)
     assert [code for _, code in codes(made)] == ["ROLE_MISMATCH"] * 2
-
-
-def test_a_summary_of_a_message_that_is_gone_is_left_out(client: Any) -> None:
     made = load(client, "**summary**\n\nShort.\n\n**user**\n\nHi.\n", **WIRE)
     assert codes(made) == [(1, "SUMMARY_UNPLACED")]
     assert exported(client, made["conversation"]).summary is None
@@ -579,7 +436,6 @@ def test_a_summary_of_a_message_that_is_gone_is_left_out(client: Any) -> None:
     [
         ("**user**\nHi.\n" * (MESSAGES_PER_CONVERSATION_MAX + 1), "INVALID_ARGUMENT"),
         ("".join(f"**user**\nHi {at}.\n" for at in range(MESSAGES_PER_CONVERSATION_MAX)), "BATCH_TOO_LARGE"),
-        ('**user**\n<!-- workspaced: {"id":"' + "x" * 200 + '"} -->\nHi.\n', "INVALID_ARGUMENT"),
         ("---\nworkspaced-chat: 1\nconversation: " + "x" * 200 + "\n---\n**user**\nHi.\n", "INVALID_ARGUMENT"),
     ],
 )
@@ -600,30 +456,25 @@ def test_a_chat_that_breaks_a_limit_is_refused_whole(world: Any, client: Any, te
 @pytest.mark.parametrize(
     ("title", "expected"),
     [
-        ("Plans", "Plans.md"),
         ("../a/b\\c: [d] #e|f?", "a b c d e f.md"),
         ("con", "chat con.md"),
         ("LPT1 list", "chat LPT1 list.md"),
         ("concert", "concert.md"),
-        (" . ", "chat.md"),
         ("\x00\n\u202e", "chat.md"),
         (".hidden", "hidden.md"),
+        *((text, None) for text in ("x" * 500, "é" * 500, "😀" * 100, "a " * 200)),
     ],
 )
-def test_the_name_of_the_file_is_one_that_every_system_takes(title: str, expected: str) -> None:
-    assert file_name(Chat(title=title)) == expected
-
-
-@pytest.mark.parametrize("title", ["x" * 500, "é" * 500, "😀" * 100, "a " * 200])
-def test_the_name_of_the_file_is_short(title: str) -> None:
-    made = file_name(Chat(title=title, started="2026-03-01T12:00:00Z"))
-    assert len(made.encode()) <= FILE_NAME_BYTES_MAX and made.endswith(" 2026-03-01.md")
-    assert not made.removesuffix(" 2026-03-01.md").endswith((" ", "."))
+def test_the_name_of_the_file_is_short_and_one_that_every_system_takes(title: str, expected: str | None) -> None:
+    made = file_name(Chat(title=title))
+    dated = file_name(Chat(title=title, started="2026-03-01T12:00:00Z"))
+    assert expected in (None, made) and dated.endswith(" 2026-03-01.md")
+    assert len(dated.encode()) <= FILE_NAME_BYTES_MAX and not made.removesuffix(".md").endswith((" ", "."))
 
 
 def test_the_name_of_the_file_begins_with_what_was_said_first(client: Any) -> None:
     talk = start(client)
-    said(client, talk, user("m1", "  What is\nleft? "))
+    client.context.message(talk, user("m1", "  What is\nleft? "))
     assert export(client, talk)["fileName"].startswith("What is left ")
 
 
@@ -632,11 +483,13 @@ def test_the_name_of_the_file_begins_with_what_was_said_first(client: Any) -> No
 
 def test_the_commands_write_and_read_a_file(world: Any, client: Any, tmp_path: Path) -> None:
     talk = full(client)
+    client.context.message(talk, user("m4", "Look.", "diary.md"))
     file = tmp_path / "chat.md"
     inline = "--inline-images"
     assert world.cli("context", "export", talk, "-o", str(file), inline).returncode == 0
     shown = world.cli("context", "export", talk)
     assert shown.returncode == 0 and shown.stdout.encode() == file.read_bytes()
+    assert "withheld: 1" in shown.stderr and "diary" not in shown.stdout
     taken = world.cli("context", "export", talk, "-o", str(file))
     assert taken.returncode == 2 and "--force" in taken.stderr
     file.write_text("")
@@ -647,7 +500,7 @@ def test_the_commands_write_and_read_a_file(world: Any, client: Any, tmp_path: P
     assert (tmp_path / made["fileName"]).read_text() == made["text"] == shown.stdout
 
     done = world.cli("context", "import", str(file))
-    assert done.returncode == 0 and "6 messages" in done.stdout and "CONVERSATION_TAKEN" in done.stderr
+    assert done.returncode == 0 and "7 messages" in done.stdout and "CONVERSATION_TAKEN" in done.stderr
     target = name()
     done = world.cli("context", "import", "-", "--conversation", target, "--json", stdin=file.read_bytes())
     assert done.returncode == 0 and json.loads(done.stdout)["conversation"] == target
@@ -661,7 +514,7 @@ def test_images_are_files_beside_the_chat_and_come_back(world: Any, client: Any,
     uris = [f"data:image/{kind};base64,{b64encode(each).decode()}" for kind, each in pairs]
     talk = start(client)
     images = [{"kind": "image", "id": f"{at}.png", "text": uri} for at, uri in enumerate(uris)]
-    said(client, talk, user("m1", f"In words: {uris[0]}", *images))
+    client.context.message(talk, user("m1", f"In words: {uris[0]}", *images))
     file = tmp_path / "my--chat.md"
     assert world.cli("context", "export", talk, "-o", str(file)).returncode == 0
     folder = tmp_path / "my--chat.images"
@@ -697,11 +550,23 @@ def test_images_are_files_beside_the_chat_and_come_back(world: Any, client: Any,
     assert done.returncode == 0 and done.stderr.count("cannot be read") == 2
 
 
-def test_an_image_too_long_for_a_request_is_named_only(world: Any, client: Any, tmp_path: Path) -> None:
+def test_a_large_image_is_named_only(client: Any) -> None:
+    talk = start(client)
+    large = "data:image/png;base64," + "A" * IMAGE_CHARS_MAX
+    for each in (large[:IMAGE_CHARS_MAX], large):
+        image = {"kind": "image", "id": f"{len(each)}.png", "text": each}
+        client.context.message(talk, user(f"m{len(each)}", "Look.", image))
+    made = export(client, talk)
+    read = read_chat(made["text"])
+    kept = [each.text is not None for message in read.chat.messages for each in message.attachments]
+    assert kept == [True, False] and codes(made) == [(read.lines[1], "IMAGE_TOO_LARGE")]
+
+
+def test_images_too_long_for_a_request_are_named_only(world: Any, client: Any, tmp_path: Path) -> None:
     talk = start(client)
     for at in range(6):
         uri = f"data:image/png;base64,{b64encode(bytes([at]) * (180 * 1024)).decode()}"
-        said(client, talk, user(f"m{at}", "Look.", {"kind": "image", "id": f"{at}.png", "text": uri}))
+        client.context.message(talk, user(f"m{at}", "Look.", {"kind": "image", "id": f"{at}.png", "text": uri}))
     file = tmp_path / "chat.md"
     assert world.cli("context", "export", talk, "-o", str(file)).returncode == 0
     assert len(list((tmp_path / "chat.images").iterdir())) == 6
@@ -729,8 +594,12 @@ def test_the_import_command_says_what_is_wrong_and_where(world: Any, tmp_path: P
     assert world.cli("context", "import", str(tmp_path / "none.md")).returncode == 2
 
 
-def test_what_is_left_out_of_an_export_is_said_on_the_error_stream(world: Any, client: Any) -> None:
-    talk = start(client)
-    said(client, talk, user("m1", "Look.", "diary.md"))
-    done = world.cli("context", "export", talk)
-    assert done.returncode == 0 and "withheld: 1" in done.stderr and "diary" not in done.stdout
+def test_an_import_tells_of_so_many_warnings_and_how_many_more_there_are(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    line = "[Context: Notes: " + ", ".join(f"nothing {number}" for number in range(150)) + "]"
+    text = "".join(f"**user**: Hello {number}.\n{line}\n\n**ai**: Yes.\n\n" for number in range(3))
+    made = running.connect().context.import_chat(
+        text, provider="p", model="m", context_window=10_000, output_reserve=100
+    )
+    assert len(made["messages"]) == 6 and len(made["warnings"]) == 201
+    assert made["warnings"][-1]["code"] == "MORE_WARNINGS" and "250" in made["warnings"][-1]["message"]

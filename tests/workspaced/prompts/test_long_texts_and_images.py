@@ -3,31 +3,18 @@
 import base64
 import hashlib
 import re
-import struct
-import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support import images
 from support.daemon import refusal
+from support.talk import Talk
 
 from workspaced_tools.limits import ATTACHED_IMAGE_BYTES_MAX
 
-SETTINGS = {"provider": "anthropic", "model": "large", "context_window": 5_000_000, "output_reserve": 1_000}
 CALL = {"role": "assistant", "toolCalls": [{"id": "c1", "name": "look", "arguments": {}}]}
+PIXEL = images.png(1, 1)
 LONG = "".join(f"{number} Zeile für Zeile 漢字 🌲\n" for number in range(60_000))
-
-
-def png(size: int = 1) -> bytes:
-    """A picture of one pixel, with as many bytes of a chunk that nobody draws."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        checked = kind + content
-        return struct.pack(">I", len(content)) + checked + struct.pack(">I", zlib.crc32(checked))
-
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
-    parts = [(b"IHDR", header), (b"teSt", b"x" * size), (b"IDAT", zlib.compress(b"\0\0")), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
 
 
 def uri(content: bytes) -> str:
@@ -35,21 +22,13 @@ def uri(content: bytes) -> str:
 
 
 @pytest.fixture(scope="module")
-def running(module_daemon: Any) -> Any:
+def shared(module_daemon: Any) -> Any:
     return module_daemon(notes={"a.md": "# A\n"})
 
 
-@pytest.fixture
-def client(running: Any) -> Iterator[Any]:
-    with running.connect("runtime") as client:
-        yield client
-
-
 def begun(client: Any, provider: str = "anthropic", **settings: Any) -> str:
-    name: str = client.context.start(
-        **{**SETTINGS, "provider": provider, **settings}, system="You help.", environment=False
-    )["conversation"]
-    return name
+    known = {"provider": provider, "system": "You help.", "environment": False, "context_window": 5_000_000}
+    return Talk(client, **{**known, **settings}).id
 
 
 def result(**what: Any) -> dict[str, Any]:
@@ -65,7 +44,7 @@ def body(client: Any, talk: str, shape: str = "anthropic") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("where", ["message", "attachment", "result"])
-def test_a_text_over_a_line_is_uploaded_and_named(running: Any, client: Any, where: str) -> None:
+def test_a_text_over_a_line_is_uploaded_and_named(shared: Any, client: Any, where: str) -> None:
     talk = begun(client)
     sha256 = client.upload(LONG)
     assert sha256 == hashlib.sha256(LONG.encode()).hexdigest()
@@ -77,7 +56,7 @@ def test_a_text_over_a_line_is_uploaded_and_named(running: Any, client: Any, whe
     else:
         client.context.message(talk, {"role": "user", "textSha256": sha256})
     assert "59999 Zeile für Zeile 漢字 🌲" in str(body(client, talk)["messages"])
-    assert running.cli("replay", "--verify", str(running.data)).returncode == 0
+    assert shared.cli("replay", "--verify", str(shared.data)).returncode == 0
 
 
 def test_a_message_with_an_upload_may_be_sent_again(client: Any) -> None:
@@ -88,9 +67,9 @@ def test_a_message_with_an_upload_may_be_sent_again(client: Any) -> None:
     assert str(body(client, talk)).count("Once.") == 1
 
 
-def test_uploads_of_one_name_by_two_clients_do_not_mix(running: Any, client: Any) -> None:
+def test_uploads_of_one_name_by_two_clients_do_not_mix(shared: Any, client: Any) -> None:
     put = "workspaced/blob/put"
-    with running.connect("other") as other:
+    with shared.connect("other") as other:
         assert client.call(put, {"upload": "u", "text": "a"}) == {"bytes": 1}
         other.call(put, {"upload": "u", "text": "x"})
         mine = client.call(put, {"upload": "u", "text": "b", "last": True})
@@ -115,25 +94,6 @@ def test_an_upload_beyond_its_bound_is_given_up(client: Any) -> None:
     assert client.call("workspaced/blob/put", {"upload": "u", "text": "new"}) == {"bytes": 3}
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"role": "user", "text": "a", "textSha256": "0" * 64},
-        {"role": "user", "attachments": [{"kind": "file", "id": "f", "text": "a", "textSha256": "0" * 64}]},
-        {"role": "user", "attachments": [{"kind": "note", "id": "a.md", "textSha256": "0" * 64}]},
-        result(text="a", textSha256="0" * 64),
-        result(),
-        result(images=[{}]),
-        result(images=[{"text": "data:image/png;base64,iVBO", "textSha256": "0" * 64}]),
-        result(images=[{"text": "picture.png"}]),
-        {"role": "user", "text": "a", "cacheControl": {"type": "persistent"}},
-        {"role": "user", "text": "a", "cacheControl": {"ttl": "1d"}},
-    ],
-)
-def test_what_contradicts_itself_is_refused(client: Any, message: Any) -> None:
-    assert refusal(client.context.message, begun(client), message).code == "INVALID_ARGUMENT"
-
-
 # -- images in results of tools --
 
 
@@ -145,38 +105,38 @@ def seen(client: Any, provider: str, **what: Any) -> tuple[str, list[Any], dict[
     return talk, prompt["body"]["contents" if provider == "gemini" else "messages"], prompt
 
 
-def test_anthropic_has_an_image_in_its_result(running: Any, client: Any) -> None:
-    _talk, messages, prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(png())}])
+def test_anthropic_has_an_image_in_its_result(shared: Any, client: Any) -> None:
+    _talk, messages, prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(PIXEL)}])
     (block,) = messages[-1]["content"]
     assert [each["type"] for each in block["content"]] == ["text", "image"]
     source = block["content"][1]["source"]
-    assert (source["media_type"], source["data"]) == ("image/png", base64.b64encode(png()).decode())
+    assert (source["media_type"], source["data"]) == ("image/png", base64.b64encode(PIXEL).decode())
     (record,) = [each for each in prompt["manifest"]["entries"] if each["id"] == prompt["messageId"]]
     assert record["tokens"] > 1_600
-    assert running.cli("replay", "--verify", str(running.data)).returncode == 0
+    assert shared.cli("replay", "--verify", str(shared.data)).returncode == 0
 
 
 def test_in_other_bodies_an_image_follows_its_result(client: Any) -> None:
-    _talk, messages, prompt = seen(client, "openai", images=[{"text": uri(png())}])
+    _talk, messages, prompt = seen(client, "openai", images=[{"text": uri(PIXEL)}])
     assert [each["role"] for each in messages[-3:]] == ["assistant", "tool", "user"]
     assert [each["type"] for each in messages[-1]["content"]] == ["text", "image_url"]
     assert "look" in messages[-1]["content"][0]["text"]
     assert any("follow the result" in each for each in prompt["changes"])
-    _talk, messages, _prompt = seen(client, "gemini", text="Here.", images=[{"text": uri(png())}])
+    _talk, messages, _prompt = seen(client, "gemini", text="Here.", images=[{"text": uri(PIXEL)}])
     assert [next(iter(each)) for each in messages[-1]["parts"]] == ["functionResponse", "text", "inlineData"]
 
 
 def test_an_image_in_a_result_may_be_uploaded_and_is_bounded(client: Any) -> None:
-    large = client.upload(uri(png(2 * 1024 * 1024)))
+    large = client.upload(uri(images.png_of_size(2 * 1024 * 1024)))
     _talk, messages, _prompt = seen(client, "anthropic", images=[{"textSha256": large}])
     assert messages[-1]["content"][0]["content"][0]["type"] == "image"
-    too_large = client.upload(uri(png(ATTACHED_IMAGE_BYTES_MAX)))
+    too_large = client.upload(uri(images.png_of_size(ATTACHED_IMAGE_BYTES_MAX + 1)))
     error = refusal(client.context.message, begun(client), result(images=[{"textSha256": too_large}]))
     assert error.code == "INVALID_ARGUMENT" and str(ATTACHED_IMAGE_BYTES_MAX) in str(error)
 
 
 def test_a_fold_elides_an_image_with_its_result(client: Any) -> None:
-    talk, _messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(png())}])
+    talk, _messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(PIXEL)}])
     for number in range(3):
         client.context.message(talk, {"role": "assistant", "text": "Yes."}, {"role": "user", "text": f"{number}?"})
         client.context.assemble(talk)
@@ -187,7 +147,7 @@ def test_a_fold_elides_an_image_with_its_result(client: Any) -> None:
 
 
 def test_a_chat_file_has_the_image_of_a_result(client: Any) -> None:
-    talk, messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(png())}])
+    talk, messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(PIXEL)}])
     exported = client.context.export(talk)
     assert exported["warnings"] == []
     again = client.context.import_chat(exported["text"], conversation=f"{talk}-again")["conversation"]
@@ -237,32 +197,15 @@ def test_before_a_mark_for_an_hour_there_is_none_of_ours(client: Any) -> None:
     assert [marks(each) for each in made["messages"]] == [[], [], [hour], [], [MARK]]
 
 
-def test_a_mark_in_a_tools_definition_counts(client: Any) -> None:
-    tool = {"name": "look", "description": "Looks.", "input_schema": {"type": "object"}, "cache_control": MARK}
-    talk = begun(client, tools=[tool])
-    told = [{"role": "user", "text": f"{number}?", "cacheControl": MARK} for number in range(4)]
-    client.context.message(talk, *told)
-    assert len(marks(body(client, talk))) == 4
-
-
-def test_a_mark_changes_no_text(client: Any) -> None:
-    texts = []
-    for more in ({}, {"cacheControl": MARK}):
-        talk = begun(client, provider="openai")
-        client.context.message(talk, {"role": "user", "text": "0?", **more})
-        texts.append(body(client, talk, "openai")["messages"])
-    assert texts[0] == texts[1]
-
-
 # -- the first layer --
 
 
 def test_a_project_is_a_block_and_a_skill_with_a_text_is_always_on(client: Any) -> None:
     count = {"name": "count", "description": "Counts.", "text": "Count </skill> aloud."}
     more = {"project": "Build a </project_context> shed.", "skills": [{"name": "ask"}, count]}
-    talk = client.context.start(**SETTINGS, environment=False, **more)["conversation"]
-    client.context.message(talk, {"role": "user", "text": "Go on."})
-    system = client.context.assemble(talk)["messages"][0]["content"][0]["text"]
+    talk = Talk(client, environment=False, **more)
+    talk.user("Go on.")
+    system = talk.prompt()["messages"][0]["content"][0]["text"]
     project, _, skill = system.partition("\n\n## Skills\n\n- ask\n- count: Counts.\n\n")
     body = r"Build a </project_context> shed\."
     block = rf"<project_context(-\w{{8}})>\n<content\1>\n{body}\n</content\1>\n</project_context\1>"

@@ -120,13 +120,6 @@ async def test_one_that_moves_all_the_time_is_given_up_and_nothing_is_recorded(l
     assert log.state.conversations.by_id[CHAT].prompts == ()
 
 
-async def test_what_is_said_of_another_conversation_moves_nothing(log: Log) -> None:
-    other = params.Start(provider="p", model="m", context_window=1_000, output_reserve=10)
-    log.between = lambda: log.append(start_plan(other, ConversationId("other"), ""))
-    await asked(log)
-    assert log.looks == 1
-
-
 async def test_one_that_ends_meanwhile_is_unknown(log: Log) -> None:
     log.between = lambda: log.append(end(params.Named(conversation=CHAT)))
     with pytest.raises(UnknownConversation):
@@ -234,31 +227,15 @@ def test_a_look_that_never_stands_is_given_up(made: Iterable[object]) -> None:
 # -- texts --
 
 
-def kept(aside: BlobStaging, asked: list[str]) -> TextCache:
+def test_the_latest_used_texts_stay_in_memory_and_no_more_than_may() -> None:
+    aside, asked = BlobStaging(), list[str]()
+
     def give(name: str) -> str:
         asked.append(name)
         return aside(name)
 
-    return TextCache(give, chars_max=20)
-
-
-def test_the_latest_used_texts_stay_in_memory_and_no_more_than_may() -> None:
-    aside, asked = BlobStaging(), list[str]()
-    one, two, three = (aside.text(letter * 10) for letter in "abc")
-    texts = kept(aside, asked)
-    for name in (one, two, one, three, one, two):
+    one, two, three, large = (aside.text(text) for text in ("a" * 10, "b" * 10, "c" * 10, "large" * 10))
+    texts = TextCache(give, chars_max=20)
+    for name in (one, two, one, three, one, two, large, large, two):
         assert texts(name) == aside(name)
-    assert asked == [one, two, three, two]
-
-
-def test_a_text_that_is_longer_than_all_may_be_is_given_and_not_kept() -> None:
-    aside, asked = BlobStaging(), list[str]()
-    small, large = aside.text("small"), aside.text("large" * 10)
-    texts = kept(aside, asked)
-    assert [len(texts(name)) for name in (small, large, large, small)] == [5, 50, 50, 5]
-    assert asked == [small, large, large]
-
-
-def test_texts_on_their_way_are_read_before_those_that_are_kept() -> None:
-    aside = BlobStaging(lambda name: f"kept {name}")
-    assert aside(aside.text("new")) == "new" and aside("old") == "kept old"
+    assert asked == [one, two, three, two, large, large]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from support import images
 from support.stored_texts import unpacked
+from support.talk import DaemonTalk
 
 from workspaced_tools.limits import IMAGES_BYTES_MAX
 
-SETTINGS = {"provider": "anthropic", "model": "large", "context_window": 90_000, "output_reserve": 1_000}
 ACTIVE = {"kind": "active_note"}
 PLAN, ROOM = images.png(3, 2), images.png(5, 4)
 NOTES = {
@@ -20,14 +20,12 @@ NOTES = {
 }
 
 
-class Talk:
-    """A conversation about what the user looks at, with a daemon of its own."""
+class Looking(DaemonTalk):
+    """A conversation about what the user looks at."""
 
     def __init__(self, running: Any, files: dict[str, bytes]) -> None:
-        self.running = running
-        self.client = running.connect("runtime")
+        super().__init__(running, provider="anthropic")
         self.put(files)
-        self.id = self.client.context.start(**SETTINGS, system="Help.", environment=False)["conversation"]
         self.look_at("trip.md")
 
     def put(self, files: dict[str, bytes]) -> None:
@@ -35,23 +33,14 @@ class Talk:
         images.age(self.running.vault)
         self.client.call("workspaced/reconcile")
 
-    def look_at(self, note: str) -> None:
-        with self.running.connect("editor") as editor:
-            editor.publish([{"type": "active_note_set", "data": {"note": note}}])
-
-    def says(self, **message: Any) -> None:
-        self.client.context.message(self.id, {"role": "user", "text": "And?", **message})
-
-    def ask(self, *attached: dict[str, str], **how: Any) -> Any:
-        self.says(attachments=list(attached or [ACTIVE]))
-        prompt = self.client.context.assemble(self.id, **how)
-        self.client.context.message(self.id, {"role": "assistant", "text": "Yes."})
-        return prompt
+    def shows(self, *attached: Any) -> Any:
+        """The last message of a whole turn's prompt."""
+        return self.ask("And?", *(attached or [ACTIVE]))["messages"][-1]
 
 
 @pytest.fixture
-def talk(daemon: Any) -> Talk:
-    return Talk(daemon(notes=NOTES), {"plan.png": PLAN, "pics/room.png": ROOM})
+def talk(daemon: Any) -> Looking:
+    return Looking(daemon(notes=NOTES), {"plan.png": PLAN, "pics/room.png": ROOM})
 
 
 def shown(message: dict[str, Any]) -> list[str]:
@@ -66,52 +55,52 @@ def digests(*contents: bytes) -> list[str]:
     return [hashlib.sha256(each).hexdigest() for each in contents]
 
 
-def test_they_are_sent_once_in_the_note_s_order_and_again_where_they_changed(talk: Talk) -> None:
-    first = talk.ask()["messages"][-1]
+def test_they_are_sent_once_in_the_note_s_order_and_again_where_they_changed(talk: Looking) -> None:
+    first = talk.shows()
     assert shown(first) == digests(PLAN, ROOM)
     assert words(first).count("unavailable") == 1 and "[Image unavailable: none.png]" in words(first)
-    second = talk.ask()["messages"][-1]
+    second = talk.shows()
     assert (shown(second), ".png" in words(second)) == ([], False)
     talk.put({"plan.png": ROOM[:-1] + PLAN[-1:], "pics/room.png": images.png(7, 7)})
-    assert shown(talk.ask()["messages"][-1]) == digests(ROOM, images.png(7, 7))[1:]
+    assert shown(talk.shows()) == digests(ROOM, images.png(7, 7))[1:]
 
 
-def test_tools_and_prompts_show_the_same(talk: Talk) -> None:
-    body = talk.ask(shape="anthropic")["body"]
+def test_tools_and_prompts_show_the_same(talk: Looking) -> None:
+    body = talk.ask("And?", ACTIVE, shape="anthropic")["body"]
     sent = [each["source"] for each in body["messages"][-1]["content"] if each["type"] == "image"]
     answer = talk.client.call("tools/call", {"name": "get_current_note", "arguments": {"includeImages": True}})
     assert [each["data"] for each in sent] == [each["data"] for each in images.images_in(answer)]
     assert [base64.b64decode(each["data"]) for each in sent] == [PLAN, ROOM]
 
 
-def test_an_image_of_another_note_that_stands_above_is_not_sent_again(talk: Talk) -> None:
-    talk.ask()
+def test_an_image_of_another_note_that_stands_above_is_not_sent_again(talk: Looking) -> None:
+    talk.shows()
     talk.look_at("other.md")
-    said = talk.ask()["messages"][-1]
+    said = talk.shows()
     assert shown(said) == [] and "# Other" in words(said)
 
 
-def test_an_attached_note_that_is_not_active_brings_no_images(talk: Talk) -> None:
-    assert shown(talk.ask({"kind": "note", "id": "trip.md"})["messages"][-1]) == []
+def test_an_attached_note_that_is_not_active_brings_no_images(talk: Looking) -> None:
+    assert shown(talk.shows("trip.md")) == []
 
 
-def test_a_withheld_image_is_as_one_that_does_not_exist_and_leaves_later_prompts(talk: Talk) -> None:
-    assert shown(talk.ask()["messages"][-1])[1:] == digests(ROOM)
+def test_a_withheld_image_is_as_one_that_does_not_exist_and_leaves_later_prompts(talk: Looking) -> None:
+    assert shown(talk.shows())[1:] == digests(ROOM)
     talk.put({".workspacedignore": b"pics/\n"})
-    messages = talk.ask()["messages"]
+    messages = talk.ask("And?", ACTIVE)["messages"]
     assert [shown(each) for each in messages if each["role"] == "user"] == [digests(PLAN), []]
     assert "[Image unavailable: room.png]" in words(messages[-1])
 
 
 @pytest.mark.parametrize(("withheld", "why"), [(False, "gone"), (True, "withheld")])
 def test_a_deleted_image_leaves_later_prompts_as_gone_and_not_as_withheld(
-    talk: Talk, withheld: bool, why: str
+    talk: Looking, withheld: bool, why: str
 ) -> None:
-    talk.ask()
+    talk.shows()
     (talk.running.vault / "pics/room.png").unlink()
     talk.put({".workspacedignore": b"pics/\n"} if withheld else {})
     for _ in range(2):
-        prompt = talk.ask({"kind": "note", "id": "other.md"})
+        prompt = talk.ask("And?", "other.md")
         assert shown(prompt["messages"][1]) == digests(PLAN)
         [left] = [each for each in prompt["manifest"]["entries"] if each["state"] == "elided"]
         assert (left["kind"], left["id"], left["why"]) == ("image", "", why)
@@ -120,18 +109,15 @@ def test_a_deleted_image_leaves_later_prompts_as_gone_and_not_as_withheld(
     assert len(folds) == 1 and f'"reason":"{why}"' in folds[0]
 
 
-def test_while_tools_run_an_image_stays_as_it_was_read_unless_it_is_withheld(talk: Talk) -> None:
+def test_while_tools_run_an_image_stays_as_it_was_read_unless_it_is_withheld(talk: Looking) -> None:
     def goes_on(call: str) -> list[str]:
-        talk.client.context.message(
-            talk.id,
-            {"role": "assistant", "toolCalls": [{"id": call, "name": "look", "arguments": {}}]},
-            {"role": "user", "toolResults": [{"id": call, "name": "look", "text": "Seen."}]},
-        )
-        prompt = talk.client.context.assemble(talk.id)
+        talk.assistant("", toolCalls=[{"id": call, "name": "look", "arguments": {}}])
+        talk.say(role="user", toolResults=[{"id": call, "name": "look", "text": "Seen."}])
+        prompt = talk.prompt()
         return [each for message in prompt["messages"] if message["role"] == "user" for each in shown(message)]
 
-    talk.says(attachments=[ACTIVE])
-    talk.client.context.assemble(talk.id)
+    talk.user("And?", ACTIVE)
+    talk.prompt()
     talk.put({"plan.png": images.png(9, 9)})
     assert goes_on("1") == digests(PLAN, ROOM)
     talk.put({".workspacedignore": b"pics/\n"})
@@ -140,8 +126,8 @@ def test_while_tools_run_an_image_stays_as_it_was_read_unless_it_is_withheld(tal
 
 def test_images_beyond_the_room_of_a_prompt_are_named(daemon: Any) -> None:
     large = {f"{number}.png": images.png_of_size(IMAGES_BYTES_MAX // 3 - number) for number in range(4)}
-    talk = Talk(daemon(notes={"trip.md": "".join(f"![[{name}]]\n" for name in large)}), large)
-    prompt = talk.ask(shape="anthropic")
+    talk = Looking(daemon(notes={"trip.md": "".join(f"![[{name}]]\n" for name in large)}), large)
+    prompt = talk.ask("And?", ACTIVE, shape="anthropic")
     [said] = prompt["body"]["messages"]
     assert sum(each["type"] == "image" for each in said["content"]) == 3
     assert "[Image unavailable: 3.png]" in words(said)
@@ -149,26 +135,21 @@ def test_images_beyond_the_room_of_a_prompt_are_named(daemon: Any) -> None:
     assert (entry["state"], entry["detail"]) == ("failed", "TOO_LARGE")
 
 
-def test_a_forgotten_note_takes_its_images_along_and_what_stays_is_rebuilt(talk: Talk) -> None:
+def test_a_forgotten_note_takes_its_images_along_and_what_stays_is_rebuilt(talk: Looking) -> None:
     def is_kept(data: Path) -> bool:
         return any(PLAN in unpacked(each.read_bytes()) for each in data.rglob("*") if each.is_file())
 
-    talk.ask()
-    talk.client.close()
-    talk.running.stop()
-    data = talk.running.data
-    verified = talk.running.cli("replay", "--verify", str(data))
-    assert verified.returncode == 0, verified.stdout
-    assert is_kept(data)
-    done = talk.running.cli("forget", "trip.md", "--data-dir", str(data), "--yes")
-    assert done.returncode == 0, done.stderr
+    talk.shows()
+    data = talk.stop()
+    assert talk.verified() == {"same": 1} and is_kept(data)
+    talk.forget("trip.md")
     assert not is_kept(data)
 
 
-def test_why_tells_that_a_prompt_showed_an_image(talk: Talk) -> None:
+def test_why_tells_that_a_prompt_showed_an_image(talk: Looking) -> None:
     """Asked about a file that no prompt held, it must say another thing."""
     talk.put({"other.png": images.png(9, 9)})
-    talk.ask()
+    talk.shows()
     told = {path: talk.running.cli("why", path).stdout for path in ("plan.png", "pics/room.png", "other.png")}
     assert "prompt_assembled" in told["plan.png"] and "prompt_assembled" in told["pics/room.png"]
     assert "prompt_assembled" not in told["other.png"] and told["other.png"]

@@ -12,9 +12,9 @@ from support import model_server
 from support.attachments import blocks_in
 from support.daemon import refusal
 from support.stored_texts import file_with, remove_text
+from support.talk import Talk, texts
 
 from workspaced.cli import run
-from workspaced.errors import CODES
 from workspaced_events.blobs.durable import DurableBlobs
 from workspaced_events.log.disk import RealDisk
 from workspaced_tools.prompts.providers.bodies import RENDERER
@@ -30,7 +30,6 @@ NOTES = {
     "a.md": "# Alpha\n\nThe first note.\n" + "A line of many words.\n" * 300,
     "b.md": "# Beta\n\nThe second.\n",
 }
-PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy.\n"
 TOOL = {"name": "look_up", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WORDS = """
@@ -40,47 +39,18 @@ WORDS = """
 Json = dict[str, Any]
 
 
-class Chat:
-    """One conversation of one client."""
-
-    _count = 0
-
-    def __init__(self, client: Any, provider: str = "openai", **settings: Any) -> None:
-        Chat._count += 1
-        self.context, self.client, self.id = client.context, client, f"chat-{Chat._count}"
-        known = {"model": "any", "context_window": 100_000, "output_reserve": 1_000, "system": "You help."}
-        self.context.start(conversation=self.id, provider=provider, **{**known, **settings})
-
-    def user(self, text: str, *attachments: Any) -> str:
-        attached = [{"kind": "note", "id": each} if isinstance(each, str) else each for each in attachments]
-        return self.say(role="user", text=text, attachments=attached)
-
-    def say(self, **message: Any) -> str:
-        (name,) = self.context.message(self.id, message)["messages"]
-        return str(name)
-
-    def prompt(self, **more: Any) -> Json:
-        made: Json = self.context.assemble(self.id, **more)
-        return made
-
-    def events(self, *types: str) -> list[Json]:
-        events = self.client.call("workspaced/log", {"limit": 10_000, "types": list(types)})["events"]
-        return [event["data"] for event in events if event["data"].get("conversation") == self.id]
-
-    @property
-    def prompts(self) -> list[Json]:
-        """As the log tells of them."""
-        return self.events("prompt_assembled")
-
-
-@pytest.fixture
-def chat(shared: Any) -> Chat:
-    return Chat(shared.connect())
+def begun(client: Any, provider: str = "openai", **settings: Any) -> Talk:
+    return Talk(client, **{"provider": provider, "system": "You help.", **settings})
 
 
 @pytest.fixture(scope="module")
 def shared(module_daemon: Any) -> Any:
-    return module_daemon(notes={**NOTES, "diary.md": PRIVATE})
+    return module_daemon(notes=NOTES)
+
+
+@pytest.fixture
+def chat(client: Any) -> Talk:
+    return begun(client)
 
 
 @pytest.fixture
@@ -107,14 +77,7 @@ def taken(shape: str, body: Json, server: Any = None) -> Json:
     return answer
 
 
-def code_of(*call: Any, **more: Any) -> str:
-    error = refusal(*call, **more)
-    assert error.hint and error.code in CODES
-    code: str = error.code
-    return code
-
-
-def turns(chat: Chat) -> None:
+def turns(chat: Talk) -> None:
     """Two turns with everything that a body may have to write."""
     image = {"kind": "image", "id": "pixel.png", "text": f"data:image/png;base64,{PIXEL}"}
     chat.user("What is Alpha?", "a.md", image)
@@ -131,8 +94,8 @@ def turns(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_provider_takes_the_body_of_its_shape(shared: Any, shape: str) -> None:
-    chat = Chat(shared.connect(), shape, tools=[TOOL])
+def test_a_provider_takes_the_body_of_its_shape(client: Any, shape: str) -> None:
+    chat = begun(client, shape, tools=[TOOL])
     turns(chat)
     made = chat.prompt(shape=shape)
     taken(shape, made["body"])
@@ -142,15 +105,15 @@ def test_a_provider_takes_the_body_of_its_shape(shared: Any, shape: str) -> None
     assert ("cachedContent" in made) == (shape == "gemini")
 
 
-def test_every_part_that_a_body_leaves_out_is_told(shared: Any) -> None:
-    chat = Chat(shared.connect(), "anthropic", tools=[TOOL])
+def test_every_part_that_a_body_leaves_out_is_told(client: Any) -> None:
+    chat = begun(client, "anthropic", tools=[TOOL])
     turns(chat)
     changes = chat.prompt(shape="openai")["changes"]
     assert any("Thinking" in change for change in changes)
     assert chat.prompt(shape="anthropic")["changes"] == []
 
 
-def test_the_log_says_which_body_a_prompt_was_given_as(chat: Chat) -> None:
+def test_the_log_says_which_body_a_prompt_was_given_as(chat: Talk) -> None:
     chat.user("Hello", "a.md")
     plain = chat.prompt()
     first = chat.prompt(shape="openai")
@@ -159,19 +122,15 @@ def test_the_log_says_which_body_a_prompt_was_given_as(chat: Chat) -> None:
     back = chat.prompt()
     assert first["seq"] == again["seq"] and first["body"] == again["body"]
     assert len({plain["seq"], first["seq"], other["seq"], back["seq"]}) == 4
-    shapes = [prompt.get("shape") for prompt in chat.prompts]
+    prompts = chat.told("prompt_assembled")
+    shapes = [prompt.get("shape") for prompt in prompts]
     assert [shape and shape["name"] for shape in shapes] == [None, "openai", "anthropic", None]
-    assert (
-        shapes[1]["bodyHash"] != shapes[2]["bodyHash"]
-        and len({each["combinedHash"] for each in chat.prompts}) == 1
-    )
+    assert shapes[1]["bodyHash"] != shapes[2]["bodyHash"] and len({each["combinedHash"] for each in prompts}) == 1
 
 
-def test_what_gemini_keeps_is_left_out_of_the_body_that_names_it(shared: Any) -> None:
-    chat, server = (
-        Chat(shared.connect(), "gemini", tools=[TOOL], system="Be brief. " * 600),
-        model_server.ModelServer(),
-    )
+def test_what_gemini_keeps_is_left_out_of_the_body_that_names_it(client: Any) -> None:
+    chat = begun(client, "gemini", tools=[TOOL], system="Be brief. " * 600)
+    server = model_server.ModelServer()
     chat.user("Hello")
     first = chat.prompt(shape="gemini")
     offer = first["cachedContent"]
@@ -182,31 +141,19 @@ def test_what_gemini_keeps_is_left_out_of_the_body_that_names_it(shared: Any) ->
     assert "Be brief" not in json.dumps(second["body"]) and second["cachedContent"]["key"] == offer["key"]
     answer = taken("gemini", second["body"], server)
     chat.context.usage(chat.id, report=answer["usageMetadata"])
-    [usage] = chat.events("usage_reported")
+    [usage] = chat.told("usage_reported")
     assert usage["cachedTokens"] == made.answer["usageMetadata"]["totalTokenCount"]
 
 
-def test_cached_content_without_a_shape_is_refused(chat: Chat) -> None:
-    chat.user("Hello")
-    assert code_of(chat.prompt, cached_content="cachedContents/1") == "INVALID_ARGUMENT"
-
-
-def test_of_a_shape_that_there_is_none_of_nothing_is_recorded(chat: Chat) -> None:
+def test_of_a_shape_that_there_is_none_of_nothing_is_recorded(chat: Talk) -> None:
     chat.user("Hello")
     for name in ("nothing", "../openai", "words"):
         error = refusal(chat.prompt, shape=name)
         assert error.code == "UNKNOWN_SHAPE" and all(shape in error.hint for shape in SHAPES)
-    assert chat.prompts == []
+    assert chat.told("prompt_assembled") == []
 
 
 # -- own templates --
-
-
-def test_an_own_template_writes_the_body(templates: Any) -> None:
-    chat = Chat(templates.start().connect())
-    chat.user("Hello")
-    assert chat.prompt(shape="words")["body"] == {"model": "any", "words": "Hello"}
-    assert "words" in refusal(chat.prompt, shape="nothing").hint
 
 
 def test_own_templates_lie_beside_the_settings_file_by_default(daemon: Any) -> None:
@@ -215,46 +162,40 @@ def test_own_templates_lie_beside_the_settings_file_by_default(daemon: Any) -> N
     folder.mkdir(parents=True)
     (folder / "words.json.jinja").write_text(WORDS)
     running.env["WORKSPACED_CONFIG"] = str(folder.parent / "config.toml")
-    chat = Chat(running.start().connect())
+    chat = begun(running.start().connect())
     chat.user("Hello")
     assert chat.prompt(shape="words")["body"]["words"] == "Hello"
-    assert (
-        json.loads(running.cli("context", "show", chat.id, "--body", "words", "--json").stdout)["words"] == "Hello"
-    )
+    shown = running.cli("context", "show", chat.id, "--body", "words", "--json").stdout
+    assert json.loads(shown)["words"] == "Hello"
 
 
 def test_a_flag_names_the_folder_of_own_templates(daemon: Any, tmp_path: Path) -> None:
     (tmp_path / "words.json.jinja").write_text(WORDS)
-    chat = Chat(daemon("--templates", str(tmp_path)).connect())
+    chat = begun(daemon("--templates", str(tmp_path)).connect())
     chat.user("Hello")
     assert chat.prompt(shape="words")["body"]["words"] == "Hello"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["{{ request.nothing }}", "{% for %}", "[1, 2]", "no json", "{% for x in range(9999999) %}{% endfor %}{}", ""],
-)
-def test_a_template_that_fails_records_nothing(templates: Any, text: str) -> None:
-    (templates.root / "templates" / "bad.json.jinja").write_text(text)
-    chat = Chat(templates.start().connect())
+def test_a_template_that_fails_records_nothing(templates: Any) -> None:
+    loop = "{% for x in range(9999999) %}{% endfor %}{}"
+    bad = ["{{ request.nothing }}", "{% for %}", "[1, 2]", "no json", loop, ""]
+    for number, text in enumerate(bad):
+        (templates.root / "templates" / f"bad{number}.json.jinja").write_text(text)
+    chat = begun(templates.start().connect())
     chat.user("Hello")
-    assert code_of(chat.prompt, shape="bad") == "TEMPLATE_FAILED"
-    assert chat.prompts == []
-    assert sent(chat.prompt())[-1] == "Hello"
+    for number in range(len(bad)):
+        assert refusal(chat.prompt, shape=f"bad{number}").code == "TEMPLATE_FAILED"
+    assert chat.told("prompt_assembled") == [] and texts(chat.prompt())[-1] == "Hello"
 
 
-def sent(prompt: Json) -> list[str]:
-    return [block["text"] for message in prompt["messages"] for block in message["content"]]
-
-
-def test_more_breakpoints_than_a_provider_takes_are_an_error_and_record_nothing(shared: Any) -> None:
+def test_more_breakpoints_than_a_provider_takes_are_an_error_and_record_nothing(client: Any) -> None:
     mark = {"type": "ephemeral"}
     tools = [{"name": f"t{at}", "input_schema": {"type": "object"}, "cache_control": mark} for at in range(5)]
-    chat = Chat(shared.connect(), "anthropic", tools=tools, memory="Likes tea.")
+    chat = begun(client, "anthropic", tools=tools, memory="Likes tea.")
     turns(chat)
-    before = len(chat.prompts)
-    assert code_of(chat.prompt, shape="anthropic") == "BODY_INVALID"
-    assert len(chat.prompts) == before
+    before = len(chat.told("prompt_assembled"))
+    assert refusal(chat.prompt, shape="anthropic").code == "BODY_INVALID"
+    assert len(chat.told("prompt_assembled")) == before
     taken("openai", chat.prompt(shape="openai")["body"])
 
 
@@ -266,10 +207,10 @@ def test_every_body_is_made_again_when_daemon_and_vault_and_templates_are_gone(t
     running = templates.start()
     kept: dict[str, Json] = {}
     for shape in (*SHAPES, "words"):
-        chat = Chat(running.connect(), shape, tools=[TOOL])
+        chat = begun(running.connect(), shape, tools=[TOOL])
         turns(chat)
         kept[chat.id] = chat.prompt(shape=shape)["body"]
-    gemini = Chat(running.connect(), "gemini")
+    gemini = begun(running.connect(), "gemini")
     gemini.user("Hello")
     kept[gemini.id] = gemini.prompt(shape="gemini", cached_content="cachedContents/7")["body"]
     running.kill()
@@ -286,192 +227,133 @@ def test_every_body_is_made_again_when_daemon_and_vault_and_templates_are_gone(t
 
 
 class Recorded:
-    """A log with one shaped prompt that holds an image, and no daemon."""
+    """A log of one conversation with two shaped prompts, one of them with an image and thinking; and no daemon."""
 
-    def __init__(self, running: Any, shape: str = "anthropic") -> None:
-        chat = Chat(running.start().connect(), "anthropic", output_reserve=0)
-        thinking = [{"text": "Hm.", "signature": PIXEL}]
-        chat.user("Begin")
-        chat.say(role="assistant", text="I think.", thinking=thinking)
-        chat.user("See", {"kind": "image", "id": "p.png", "text": f"data:image/png;base64,{PIXEL}"})
-        self.body = chat.prompt(shape=shape)["body"]
-        self.running, self.id, self.shape = running, chat.id, chat.prompts[-1]["shape"]
-        running.stop()
-
-    def cli(self, *arguments: str) -> Any:
-        return self.running.cli(*arguments)
+    def __init__(self, running: Any, data: Path, name: str, shapes: list[Json], body: Json) -> None:
+        self.running, self.data, self.id, self.shapes, self.body = running, data, name, shapes, body
 
     def show(self, *arguments: str) -> Any:
-        return self.cli("context", "show", self.id, str(self.running.data), "--body", *arguments)
+        return self.running.cli("context", "show", self.id, str(self.data), "--body", *arguments)
 
-    def verified(self) -> Json:
-        (line,) = (
-            json.loads(line)
-            for line in self.cli("replay", "--verify", "--json", str(self.running.data)).stdout.splitlines()
-            if "message" in json.loads(line)
-        )
-        found: Json = line
-        return found
+    def outcomes(self) -> list[str]:
+        done = self.running.cli("replay", "--verify", "--json", str(self.data))
+        return [each["outcome"] for each in map(json.loads, done.stdout.splitlines()) if "message" in each]
+
+
+@pytest.fixture(scope="module")
+def kept(module_daemon: Any, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    folder = tmp_path_factory.mktemp("templates")
+    (folder / "words.json.jinja").write_text(WORDS)
+    running = module_daemon(notes=NOTES, env={"WORKSPACED_TEMPLATES": str(folder)})
+    chat = begun(running.connect(), "anthropic", output_reserve=0)
+    chat.user("Begin")
+    chat.prompt(shape="words")
+    chat.assistant("I think.", thinking=[{"text": "Hm.", "signature": PIXEL}])
+    chat.user("See \u202e\x9b there", {"kind": "image", "id": "p.png", "text": f"data:image/png;base64,{PIXEL}"})
+    body = chat.prompt(shape="anthropic")["body"]
+    shapes = [each["shape"] for each in chat.told("prompt_assembled")]
+    running.stop()
+    return Recorded(running, running.data, chat.id, shapes, body)
 
 
 @pytest.fixture
-def recorded(templates: Any) -> Recorded:
-    return Recorded(templates)
+def recorded(kept: Recorded, tmp_path: Path) -> Recorded:
+    """A copy of it."""
+    data = Path(shutil.copytree(kept.data, tmp_path / "data"))
+    return Recorded(kept.running, data, kept.id, kept.shapes, kept.body)
 
 
-def test_where_an_image_is_gone_the_body_is_not_recorded(recorded: Recorded) -> None:
-    data = recorded.running.data
-    assert recorded.verified()["outcome"] == "same"
-    image = file_with(data, base64.b64decode(PIXEL))
-    kept = image.read_bytes()
-    remove_text(data, sha256(base64.b64decode(PIXEL)).hexdigest())
+def test_where_an_image_or_the_own_template_is_gone_the_body_is_not_recorded(recorded: Recorded) -> None:
+    assert recorded.outcomes() == ["same", "same"]
+    image = file_with(recorded.data, base64.b64decode(PIXEL))
+    content = image.read_bytes()
+    remove_text(recorded.data, sha256(base64.b64decode(PIXEL)).hexdigest())
     done = recorded.show("sent")
     assert (done.returncode, done.stdout) == (1, "") and "NOT_RECORDED" in done.stderr
-    assert recorded.verified()["outcome"] == "notRecorded"
-    image.write_bytes(kept)
-    assert recorded.verified()["outcome"] == "same"
-
-
-def test_where_the_own_template_is_gone_the_body_is_not_recorded(templates: Any) -> None:
-    recorded = Recorded(templates, "words")
-    assert recorded.verified()["outcome"] == "same" and "renderer" not in recorded.shape
-    remove_text(recorded.running.data, recorded.shape["templateSha256"])
-    assert recorded.show("sent").returncode == 1
-    assert recorded.verified()["outcome"] == "notRecorded"
-    assert recorded.show("openai").returncode == 0
+    assert recorded.outcomes() == ["same", "notRecorded"]
+    image.write_bytes(content)
+    remove_text(recorded.data, recorded.shapes[0]["templateSha256"])
+    assert recorded.outcomes() == ["notRecorded", "same"]
 
 
 def test_a_body_of_another_renderer_is_no_difference(
-    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kept: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert recorded.shape["renderer"] == RENDERER and "templateSha256" not in recorded.shape
+    own, ours = kept.shapes
+    assert ours["renderer"] == RENDERER and "templateSha256" not in ours and "renderer" not in own
     monkeypatch.setattr("workspaced_tools.replay.verify.RENDERER", RENDERER + 1)
     monkeypatch.setattr("workspaced_tools.prompts.providers.request.OUTPUT_TOKENS", 5)
-    run(["replay", "--verify", "--json", str(recorded.running.data)])
-    [prompt] = [each for each in map(json.loads, capsys.readouterr().out.splitlines()) if "message" in each]
-    assert prompt["outcome"] == "otherVersion" and "renderer" in prompt["why"]
-
-
-def test_a_prompt_can_be_shown_as_any_body_afterwards(recorded: Recorded, tmp_path: Path) -> None:
-    for shape in SHAPES:
-        taken(shape, json.loads(recorded.show(shape, "--json").stdout))
-    assert json.loads(recorded.show("anthropic").stdout) == recorded.body
-    file = tmp_path / "mine.json.jinja"
-    file.write_text(WORDS)
-    done = recorded.show(str(file))
-    assert json.loads(done.stdout) == {"model": "any", "words": "See"}
-    assert "warning: Thinking is left out" in recorded.show("openai").stderr
-    assert "Thinking" not in recorded.show("anthropic").stderr
-    assert json.loads(recorded.show("words").stdout) == {"model": "any", "words": "See"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"), [(("nothing",), 2), (("/nowhere.jinja",), 2), (("openai", "--layers"), 2), ((), 2)]
-)
-def test_a_body_that_cannot_be_shown_is_an_error(
-    recorded: Recorded, arguments: tuple[str, ...], code: int
-) -> None:
-    done = recorded.show(*arguments)
-    assert (done.returncode, done.stdout) == (code, "") and done.stderr
-
-
-def test_a_prompt_that_was_given_as_messages_has_no_body_that_was_sent(templates: Any) -> None:
-    chat = Chat(templates.start().connect())
-    chat.user("Hello \u202e\x9b there")
-    chat.prompt()
-    done = templates.cli("context", "show", chat.id, "--body", "sent")
-    assert done.returncode == 2 and "openai" in done.stderr
-    shown = templates.cli("context", "show", chat.id, "--body", "openai").stdout
-    assert "\u202e" not in shown and "\x9b" not in shown
-    assert json.loads(shown)["messages"][-1]["content"] == "Hello \u202e\x9b there"
+    run(["replay", "--verify", "--json", str(kept.data)])
+    found = [each for each in map(json.loads, capsys.readouterr().out.splitlines()) if "message" in each]
+    assert found[1]["outcome"] == "otherVersion" and "renderer" in found[1]["why"]
 
 
 def test_a_body_that_is_made_otherwise_now_is_told_by_show_and_by_verify(
-    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kept: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = str(recorded.running.data)
+    data = str(kept.data)
     monkeypatch.setattr("workspaced_tools.prompts.providers.request.OUTPUT_TOKENS", 5)
-    assert run(["context", "show", recorded.id, data, "--body", "sent"]) == 1
+    assert run(["context", "show", kept.id, data, "--body", "sent"]) == 1
     shown = capsys.readouterr()
-    assert json.loads(shown.out) == {**recorded.body, "max_tokens": 5} and "not as it was sent" in shown.err
-    assert run(["context", "show", recorded.id, data, "--body", "anthropic"]) == 0
-    assert run(["context", "show", recorded.id, data]) == 0
+    assert json.loads(shown.out) == {**kept.body, "max_tokens": 5} and "not as it was sent" in shown.err
+    assert run(["context", "show", kept.id, data, "--body", "anthropic"]) == 0
+    assert run(["context", "show", kept.id, data]) == 0
     capsys.readouterr()
     assert run(["replay", "--verify", "--json", data]) == 1
-    [prompt] = [each for each in map(json.loads, capsys.readouterr().out.splitlines()) if "message" in each]
-    assert (prompt["outcome"], prompt["differs"]) == ("different", "body")
+    found = [each for each in map(json.loads, capsys.readouterr().out.splitlines()) if "message" in each]
+    assert (found[1]["outcome"], found[1]["differs"]) == ("different", "body")
 
 
-# -- searches, cursors, settings --
+def test_a_prompt_can_be_shown_as_any_body_afterwards(kept: Recorded, tmp_path: Path) -> None:
+    for shape in SHAPES:
+        shown = kept.show(shape).stdout
+        taken(shape, json.loads(shown))
+        assert "\u202e" not in shown and "\x9b" not in shown, "no sign that a terminal obeys"
+    assert json.loads(kept.show("anthropic", "--json").stdout) == kept.body
+    (tmp_path / "mine.json.jinja").write_text(WORDS)
+    words = {"model": "any", "words": "See \u202e\x9b there"}
+    assert json.loads(kept.show(str(tmp_path / "mine.json.jinja")).stdout) == words
+    assert "warning: Thinking is left out" in kept.show("openai").stderr
+    assert "Thinking" not in kept.show("anthropic").stderr
 
 
-def test_a_search_is_kept_as_such_and_what_is_none_is_refused(chat: Chat, shared: Any) -> None:
-    search = found(("Beta", "b.md"), ("Web", "https://example.org/x"))
-    chat.user("What?", {"kind": "tool_result", "id": "search", "search": search})
-    [message] = chat.events("message_added")
-    [attachment] = message["attachments"]
-    assert attachment["form"] == "search"
-    content = DurableBlobs(RealDisk(shared.data)).get(attachment["textSha256"])
-    assert content is not None
-    assert [each.source for each in read_search(content.decode()).documents] == ["b.md", "https://example.org/x"]
-    assert any("[2] Web (https://example.org/x)" in text for text in sent(chat.prompt()))
+@pytest.mark.parametrize("arguments", [("nothing",), ("/nowhere.jinja",), ("openai", "--layers"), ()])
+def test_a_body_that_cannot_be_shown_is_an_error(kept: Recorded, arguments: tuple[str, ...]) -> None:
+    done = kept.show(*arguments)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr
 
 
-@pytest.mark.parametrize("tool", ["localSearch", "webSearch", "web_search"])
-def test_a_result_is_named_as_its_tool_was_called_and_stays_so(chat: Chat, tool: str) -> None:
-    end = f"It says </{tool}> here."
-    search = {"kind": "tool_result", "id": "s", "title": tool, "search": found(("Beta", "b.md"), text=end)}
-    chat.user("What?", {"kind": "tool_result", "id": tool, "text": end}, search)
-    words = sent(chat.prompt())[-1]
-    assert blocks_in(words) == [(tool, tool, end)]
-    assert words.count(f"It says \\u{{3c}}/{tool}> here.") == 1, "in the search"
-    assert words.count(f"<{tool}>\n") == words.count(f"\n</{tool}>\n") == 1, "the search"
-    assert "<tool_result" not in words
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"attachments": [{"kind": "tool_result", "id": "s", "text": "x", "search": found()}]},
-        {"attachments": [{"kind": "tool_result", "id": "s"}]},
-        {"attachments": [{"kind": "url", "id": "https://example.org", "search": found()}]},
-        {"attachments": [{"kind": "file", "id": "f", "text": "x", "before": "y"}]},
-        {"attachments": [{"kind": "file", "id": "f", "text": "x", "after": ""}]},
-        {"toolResults": [{"id": "c", "name": "n"}]},
-        {"toolResults": [{"id": "c", "name": "n", "text": "x", "search": found()}]},
-        {"attachments": [{"kind": "tool_result", "id": "s", "search": {"query": "q"}}]},
-        {"attachments": [{"kind": "tool_result", "id": "s", "search": {**found(), "more": 1}}]},
-        {"attachments": [{"kind": "tool_result", "id": "s", "search": found(("t", ""))}]},
-    ],
-)
-def test_parts_of_a_message_that_contradict_each_other_are_refused(chat: Chat, parts: Json) -> None:
-    assert refusal(chat.say, role="user", text="?", **parts).code == "INVALID_ARGUMENT"
-    assert chat.events("message_added") == []
-
-
-def test_instructions_and_turns_to_keep_are_settings_of_a_conversation(shared: Any) -> None:
-    client = shared.connect()
-    chat = Chat(client, composer="Answer in verse.", adapter="Think first.", history_turns=2)
+def test_a_prompt_that_was_given_as_messages_has_no_body_that_was_sent(chat: Talk, shared: Any) -> None:
     chat.user("Hello")
-    assert sent(chat.prompt())[-1].count("Answer in verse.") == 1 == sent(chat.prompt())[-1].count("Think first.")
-    settings = {"provider": "openai", "model": "any", "context_window": 100_000, "output_reserve": 1_000}
-    same = {**settings, "system": "You help.", "composer": "Answer in verse.", "adapter": "Think first."}
-    client.context.start(conversation=chat.id, history_turns=2, **same)
-    assert len(chat.events("conversation_started")) == 1
-    now = {**same, "history_turns": 2}
-    for count, other in enumerate(
-        ({"composer": "In prose."}, {"adapter": "Guess."}, {"history_turns": 3}), start=2
-    ):
-        now |= other
-        client.context.start(conversation=chat.id, **now)
-        assert len(chat.events("conversation_started")) == count
-    assert chat.events("conversation_started")[-1]["historyTurns"] == 3
+    chat.prompt()
+    done = shared.cli("context", "show", chat.id, "--body", "sent")
+    assert done.returncode == 2 and "openai" in done.stderr
+
+
+# -- searches --
+
+
+def test_a_search_is_kept_as_such_and_shown_under_the_name_of_its_tool(chat: Talk, shared: Any) -> None:
+    end = "It says </web_search> here."
+    search = found(("Beta", "b.md"), ("Web", "https://example.org/x"), text=end)
+    plain = {"kind": "tool_result", "id": "web_search", "text": end}
+    chat.user("What?", plain, {"kind": "tool_result", "id": "s", "title": "web_search", "search": search})
+    [message] = chat.told("message_added")
+    attachment = message["attachments"][1]
+    content = DurableBlobs(RealDisk(shared.data)).get(attachment["textSha256"])
+    assert attachment["form"] == "search" and content is not None
+    assert [each.source for each in read_search(content.decode()).documents] == ["b.md", "https://example.org/x"]
+    words = texts(chat.prompt())[-1]
+    assert "[2] Web (https://example.org/x)" in words and "<tool_result" not in words
+    assert blocks_in(words) == [("web_search", "web_search", end)]
+    assert words.count("It says \\u{3c}/web_search> here.") == 2, "in the search"
+    assert words.count("<web_search>\n") == words.count("\n</web_search>\n") == 1, "the search"
 
 
 # -- pipelines --
 
 
-def test_a_pipeline_has_its_own_prompts_and_leaves_those_of_the_chat_alone(chat: Chat) -> None:
+def test_a_pipeline_has_its_own_prompts_and_leaves_those_of_the_chat_alone(chat: Talk) -> None:
     chat.user("What is Alpha?", "a.md")
     first = chat.prompt()
     chat.say(role="assistant", text="A note.")
@@ -480,26 +362,19 @@ def test_a_pipeline_has_its_own_prompts_and_leaves_those_of_the_chat_alone(chat:
     squeezed = chat.prompt(pipeline="compression")
     assert squeezed["seq"] == chat.prompt(pipeline="compression")["seq"] > second["seq"] > first["seq"]
     assert chat.prompt()["seq"] == second["seq"]
-    assert [each.get("pipeline", "chat") for each in chat.prompts] == ["chat", "chat", "compression"]
-    texts = "".join(sent(squeezed))
-    assert "What is Alpha?" in texts and "The second." not in texts
+    assert [each.get("pipeline", "chat") for each in chat.told("prompt_assembled")] == [
+        "chat",
+        "chat",
+        "compression",
+    ]
+    squeezed_text = "".join(texts(squeezed))
+    assert "What is Alpha?" in squeezed_text and "The second." not in squeezed_text
     assert chat.prompt(pipeline="compression", shape="openai")["seq"] > squeezed["seq"]
     answer = chat.say(role="assistant", text="The last word.")
-    assert "The last word." in "".join(sent(chat.prompt(pipeline="compression")))
+    assert "The last word." in "".join(texts(chat.prompt(pipeline="compression")))
     assert chat.prompt(message=answer)["messages"][-1]["role"] == "assistant"
     refused = refusal(chat.prompt, message=answer, pipeline="refactor")
     assert refused.code == "INVALID_ARGUMENT", "there is no instruction"
-
-
-def test_a_completion_is_given_what_stands_around_the_cursor(chat: Chat) -> None:
-    chat.user("An earlier question")
-    chat.say(role="assistant", text="An earlier answer")
-    cursor = {"kind": "selected_text", "id": "b.md#L3-L3", "before": "The sec", "after": "ond."}
-    chat.user("Complete it.", cursor)
-    made = "".join(sent(chat.prompt(pipeline="completion")))
-    assert "The sec" in made and "ond." in made and "An earlier" not in made
-    [attachment] = chat.events("message_added")[-1]["attachments"]
-    assert {"beforeSha256", "afterSha256", "textSha256"} <= attachment.keys()
 
 
 FILL = """{"p": {{ request.prefix | json }}, "s": {{ request.suffix | json }},
@@ -510,7 +385,7 @@ def test_a_template_of_a_completion_has_what_stands_before_and_after_the_cursor(
     running = templates
     (running.root / "templates" / "fill.json.jinja").write_text(FILL)
     running.start()
-    chat = Chat(running.connect())
+    chat = begun(running.connect())
     before, after = "</cursor_context> The s\u202eec " + "é" * 10, 'ond "line".\n'
     chat.user("Complete it.", {"kind": "selected_text", "id": "b.md#L3-L3", "before": before, "after": after})
     body = chat.prompt(pipeline="completion", shape="fill")["body"]
@@ -532,37 +407,6 @@ def test_a_template_of_a_completion_has_what_stands_before_and_after_the_cursor(
     assert "5 prompts: 5 are the same" in running.cli("replay", "--verify", str(running.data)).stdout
 
 
-@pytest.mark.parametrize("pipeline", ["completion", "refactor"])
-def test_open_files_enter_completion_and_refactor_by_their_pin(daemon: Any, pipeline: str) -> None:
-    running = daemon(notes=NOTES)
-    chat = Chat(running.connect())
-    chat.client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
-    chat.user("Go on.", {"kind": "selected_text", "id": "a.md#L3-L3", "text": "x", "before": "y", "after": "z"})
-    assert not any("b.md" in text for text in sent(chat.prompt(pipeline=pipeline)))
-    chat.context.pin(chat.id, "open", "open-files")
-    (pinned,) = [text for text in sent(chat.prompt(pipeline=pipeline)) if "<pinned_context" in text]
-    assert [(path, text) for _tag, path, text in blocks_in(blocks_in(pinned)[0][2])] == [("b.md", NOTES["b.md"])]
-
-
-def test_what_stood_around_a_selection_is_kept_though_the_vault_is_gone(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    chat = Chat(running.connect())
-    chat.user("Shorter.", {"kind": "selected_text", "id": "b.md#L3-L3", "text": "second"})
-    for pipeline in ("refactor", "completion", "chat"):
-        chat.prompt(pipeline=pipeline)
-    chat.user("Longer.", {"kind": "selected_text", "id": "b.md#L3-L3", "text": "The second."})
-    assert "# Beta" in sent(chat.prompt(pipeline="refactor"))[-1]
-    running.kill()
-    shutil.rmtree(running.vault)
-    done = running.cli("replay", "--verify", str(running.data))
-    assert "4 prompts: 4 are the same" in done.stdout
-
-
-def test_a_pipeline_that_there_is_none_of_is_refused(chat: Chat) -> None:
-    chat.user("Hello")
-    assert refusal(chat.prompt, pipeline="poem").code == "INVALID_ARGUMENT"
-
-
 # -- usage --
 
 
@@ -579,28 +423,15 @@ REPORTS: dict[str, Json] = {
 }
 
 
-@pytest.mark.parametrize("is_in", [True, False, None])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_the_three_providers_reports_come_to_the_same_hits(shared: Any, shape: str, is_in: bool | None) -> None:
-    chat = Chat(shared.connect(), "openai" if shape == "responses" else shape, cached_in_input=is_in)
-    chat.user("Hello")
-    chat.prompt()
-    chat.context.usage(chat.id, report=REPORTS[shape])
-    chat.context.usage(chat.id, report=REPORTS[shape])
-    [usage] = chat.events("usage_reported")
-    told = json.loads(shared.cli("context", "show", chat.id, "--cache", "--json").stdout)["prompts"][0]
-    assert (told["inputTokens"], told["cachedTokens"], usage["outputTokens"]) == (900, 600, 9)
-
-
-def test_whose_report_it_is_is_told_or_follows_from_the_body_or_the_provider(shared: Any) -> None:
-    chat = Chat(shared.connect(), "somebody")
+def test_whose_report_it_is_is_told_or_follows_from_the_body_or_the_provider(client: Any) -> None:
+    chat = begun(client, "somebody")
     chat.user("Hello")
     chat.prompt(shape="gemini")
     chat.context.usage(chat.id, report=REPORTS["gemini"])
     chat.context.usage(chat.id, report={**REPORTS["openai"], "prompt_tokens": 1_000}, shape="openai")
     chat.prompt(shape="anthropic")
     chat.context.usage(chat.id, report=REPORTS["anthropic"], provider="openai")
-    assert [each["inputTokens"] for each in chat.events("usage_reported")] == [900, 1_000, 900]
+    assert [each["inputTokens"] for each in chat.told("usage_reported")] == [900, 1_000, 900]
 
 
 @pytest.mark.parametrize(
@@ -611,34 +442,31 @@ def test_whose_report_it_is_is_told_or_follows_from_the_body_or_the_provider(sha
         {"report": REPORTS["openai"]},
         {"report": REPORTS["openai"], "shape": "words"},
         {"report": {"prompt_tokens": -1}, "shape": "openai"},
+        {"report": {"prompt_tokens": 9 * 10**400}, "shape": "openai"},
         {"report": {}, "shape": "openai"},
         {"report": REPORTS["openai"], "shape": "openai", "cached_tokens": 5},
         {"report": REPORTS["openai"], "shape": "openai", "cached_in_input": True},
         {"input_tokens": 9, "shape": "openai", "cached_in_input": True},
         {"input_tokens": 9, "cached_tokens": 10, "cached_in_input": True},
         {"input_tokens": 9, "cached_tokens": 8},
+        {"input_tokens": 1_000_000_000, "cached_tokens": 1, "cached_in_input": False},
     ],
 )
-def test_usage_that_says_nothing_clear_is_refused(shared: Any, usage: Json) -> None:
-    chat = Chat(shared.connect(), "somebody")
+def test_usage_that_says_nothing_clear_is_refused(client: Any, usage: Json) -> None:
+    chat = begun(client, "somebody")
     chat.user("Hello")
     chat.prompt()
-    assert code_of(chat.context.usage, chat.id, **usage) == "INVALID_ARGUMENT"
-    assert chat.events("usage_reported") == []
-
-
-def test_the_three_are_named_where_it_is_not_known_whose_report_it_is(shared: Any) -> None:
-    chat = Chat(shared.connect(), "somebody")
-    chat.user("Hello")
-    chat.prompt()
-    error = refusal(chat.context.usage, chat.id, report=REPORTS["openai"])
-    assert all(name in error.hint for name in SHAPES)
+    error = refusal(chat.context.usage, chat.id, **usage)
+    assert error.code == "INVALID_ARGUMENT" and error.hint and len(error.message) < 500
+    if usage == {"report": REPORTS["openai"]}:
+        assert all(name in error.hint for name in SHAPES), "whose reports are known"
+    assert chat.told("usage_reported") == []
 
 
 # -- citations --
 
 
-def test_an_answer_is_cited_by_the_numbers_that_its_prompt_showed(chat: Chat) -> None:
+def test_an_answer_is_cited_by_the_numbers_that_its_prompt_showed(chat: Talk) -> None:
     documents = found(("Beta", "b.md"), ("Web", "https://example.org/x"))
     message = chat.user("What?", {"kind": "tool_result", "id": "s", "search": documents})
     chat.prompt()
@@ -656,7 +484,7 @@ def test_an_answer_is_cited_by_the_numbers_that_its_prompt_showed(chat: Chat) ->
     assert chat.context.cite(chat.id, "So it is.[^2] And so.[^7]") == cited, "no answer to a compression is meant"
 
 
-def test_what_has_no_sources_cites_nothing(chat: Chat) -> None:
+def test_what_has_no_sources_cites_nothing(chat: Talk) -> None:
     chat.user("What?")
     assert refusal(chat.context.cite, chat.id, "x").code == "UNKNOWN_MESSAGE"
     chat.prompt()
@@ -664,19 +492,26 @@ def test_what_has_no_sources_cites_nothing(chat: Chat) -> None:
     assert (told["text"], told["sources"], told["fallback"]) == ("Plain.[^1]", [], False)
     assert refusal(chat.context.cite, chat.id, "x", message="m9").code == "UNKNOWN_MESSAGE"
     assert refusal(chat.context.cite, "nothing", "x").code == "UNKNOWN_CONVERSATION"
-    chat.context.message(chat.id, remove=chat.prompts[-1]["message"])
+    chat.context.message(chat.id, remove=chat.told("prompt_assembled")[-1]["message"])
     assert refusal(chat.context.cite, chat.id, "x").code == "UNKNOWN_MESSAGE"
 
 
 # -- plans --
 
 
-def test_a_plan_is_asked_for_and_what_is_answered_is_checked(shared: Any) -> None:
-    chat = Chat(shared.connect(), tools=[TOOL])
-    chat.user("What does Alpha say of it?", "a.md")
+def test_a_plan_is_asked_for_and_what_is_answered_is_checked(client: Any) -> None:
+    chat = begun(client, tools=[TOOL], composer="Answer in verse.")
+    given = {"kind": "tool_result", "id": "s", "search": found(("Web", "https://example.org/x"))}
+    image = {"kind": "image", "id": "pixel.png", "text": f"data:image/png;base64,{PIXEL}"}
+    chat.user("What does Alpha say of it?", "a.md", "gone.md", given, image)
+    chat.context.pin(chat.id, "rules", "text", text="Pinned words.")
+    chat.assistant("", toolCalls=[{"id": "call-1", "name": "look_it_up"}])
+    chat.say(role="user", toolResults=[{"id": "call-1", "name": "look_it_up", "text": "It is there."}])
     before = len(chat.client.call("workspaced/log", {"limit": 10_000})["events"])
     plan = chat.context.plan(chat.id)
     assert "look_up" in json.dumps(plan["schema"]) and "What does Alpha say of it?" in plan["prompt"]
+    held = ("(https://example.org/x)", "(pixel.png)", "rules", "look_it_up", "Answer in verse.")
+    assert all(each in plan["prompt"] for each in held) and "gone.md" not in plan["prompt"]
     assert "(a.md)" in plan["prompt"] and plan["prompt"].count("A line of many words.") < 50
     good = json.dumps({"calls": [{"tool": "look_up", "arguments": {}, "why": "to see"}]})
     assert [each["tool"] for each in chat.context.plan(chat.id, answer=good)["calls"]] == ["look_up"]
@@ -685,178 +520,35 @@ def test_a_plan_is_asked_for_and_what_is_answered_is_checked(shared: Any) -> Non
     assert len(chat.client.call("workspaced/log", {"limit": 10_000})["events"]) == before
 
 
-def test_a_plan_shows_what_the_turn_holds_and_how_the_answer_is_to_be_written(daemon: Any) -> None:
-    running = daemon(notes={"front.md": f"---\ntags: [{'x, ' * 200}]\n---\n# Front\n\nThe words.\n"})
-    chat = Chat(running.connect(), composer="Answer in verse.", adapter="Think first.")
-    image = {"kind": "image", "id": "pixel.png", "text": f"data:image/png;base64,{PIXEL}"}
-    given = {"kind": "tool_result", "id": "s", "search": found(("Web", "https://example.org/x"))}
-    chat.user("And then?", "front.md", "gone.md", image, given)
-    chat.context.pin(chat.id, "rules", "text", text="Pinned words.")
-    chat.say(role="assistant", toolCalls=[{"id": "call-1", "name": "look_up"}])
-    chat.say(role="user", toolResults=[{"id": "call-1", "name": "look_up", "text": "It is there."}])
-    prompt = chat.context.plan(chat.id)["prompt"]
-    for held in (
-        "And then?",
-        "(front.md)",
-        "The words.",
-        "(https://example.org/x)",
-        "(pixel.png)",
-        "rules",
-        "look_up",
-    ):
-        assert held in prompt, held
-    assert "<answer_style>\n<content>\nAnswer in verse.\n" in prompt
-    assert "Think first." not in prompt and "gone.md" not in prompt and "tags: [" not in prompt
-
-
-def test_a_conversation_without_tools_plans_with_ours(chat: Chat) -> None:
-    chat.user("What?")
-    assert "search_workspace" in json.dumps(chat.context.plan(chat.id)["schema"])
-
-
-def test_a_plan_needs_a_question(chat: Chat) -> None:
+def test_a_plan_needs_a_question(chat: Talk) -> None:
     assert refusal(chat.context.plan, chat.id).code == "UNKNOWN_MESSAGE"
     name = chat.say(role="assistant", text="I begin.")
     assert refusal(chat.context.plan, chat.id, message=name).code == "INVALID_ARGUMENT"
 
 
-# -- chat files --
+# -- beside each other, and too much --
 
 
-def test_a_conversation_goes_out_as_a_chat_file_and_comes_in_again(chat: Chat) -> None:
-    chat.user("What is Beta?", "b.md")
-    chat.say(role="assistant", text="A note.")
-    text = chat.context.export(chat.id)["text"]
-    settings = {"provider": "openai", "model": "any", "context_window": 9_000, "output_reserve": 900}
-    again = chat.context.import_chat(text, conversation=f"{chat.id}-again", **settings)
-    assert (again["conversation"], len(again["messages"]), again["warnings"]) == (f"{chat.id}-again", 2, [])
-    assert sent(chat.context.assemble(again["conversation"], again["messages"][0]))[-1].endswith("What is Beta?")
-
-
-# -- what may be seen --
-
-
-def test_a_note_that_is_withheld_is_in_no_body_no_citation_and_no_plan(daemon: Any) -> None:
-    running = daemon(notes={**NOTES, "diary.md": "# Diary\n\nThe passphrase is xyzzy.\n"})
-    chat = Chat(running.connect())
-    search = found(("Diary", "diary.md"), ("Beta", "b.md"))
-    chat.user("Look.", "diary.md", {"kind": "tool_result", "id": "s", "search": search})
-    assert "xyzzy" in json.dumps(chat.prompt(shape="openai")["body"])
-    assert [each["source"] for each in chat.context.cite(chat.id, "x")["sources"]] == ["diary.md", "b.md"]
-    assert "xyzzy" in chat.context.plan(chat.id)["prompt"]
-
-    (running.vault / "diary.md").write_text(PRIVATE)
-    told = chat.context.cite(chat.id, "So.[^1] And.[^2]")
-    assert [each["source"] for each in told["sources"]] == ["b.md"] and told["unknown"] == [1]
-    assert "Diary" not in json.dumps(told)
-    assert not any(word in json.dumps(chat.context.plan(chat.id)) for word in ("xyzzy", "diary.md", "Diary"))
-    assert "xyzzy" not in json.dumps(chat.prompt(shape="openai"))
-
-
-def test_a_note_that_moves_to_where_it_is_withheld_leaves_prompts_and_sources(daemon: Any) -> None:
-    running = daemon("--deny", "secret/", notes={**NOTES, "old.md": "# Old\n\nThe passphrase is xyzzy.\n"})
-    client = running.connect()
-    chat = Chat(client)
-    search = found(("Old", "old.md"), ("Beta", "b.md"))
-    chat.user("Look.", "old.md", {"kind": "tool_result", "id": "s", "search": search})
-    assert "xyzzy" in json.dumps(chat.prompt(shape="openai")["body"])
-    chat.say(role="assistant", text="I see.")
-    (running.vault / "secret").mkdir()
-    (running.vault / "old.md").rename(running.vault / "secret" / "new.md")
-    client.publish([{"type": "note_renamed", "data": {"from": "old.md", "to": "secret/new.md"}}])
-    assert [each["source"] for each in chat.context.cite(chat.id, "x")["sources"]] == ["b.md"]
-    chat.user("And now?")
-    assert "xyzzy" not in json.dumps(chat.prompt(shape="openai"))
-
-
-def test_a_note_found_private_by_citing_is_no_source_by_any_of_its_names(daemon: Any) -> None:
-    running = daemon("--deny", "secret/", notes={**NOTES, "diary.md": "# Open\n", "secret/plan.md": "# Plan\n"})
-    chat = Chat(running.connect())
-    chat.client.publish([{"type": "active_note_set", "data": {"note": "diary.md"}}])
-    assert chat.client.tool("get_current_note")["data"]["id"] == "diary.md"
-    (running.vault / "diary.md").write_text(PRIVATE)
-    names = ("diary.md", "./diary.md", "/diary.md", "diary", "diary.md#L3", "secret/plan.md")
-    shown = ("https://example.org/secret/plan.md", "b.md", "nothing.md")
-    search = found(*((f"title {name}", name) for name in (*names, *shown)))
-    chat.user("Look.", {"kind": "tool_result", "id": "s", "search": search})
-    chat.prompt()
-    running.restart()
-    cited = running.connect().context.cite(chat.id, "x")
-    assert [each["source"] for each in cited["sources"]] == list(shown)
-
-
-def test_a_client_that_is_shown_names_or_nothing_gets_no_text_of_notes(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    chat = Chat(running.connect("runtime"))
-    chat.user("Look.", "b.md")
-    assert "The second." in json.dumps(chat.prompt(shape="openai"))
-    chat.client.call("workspaced/share", {"client": "curious", "level": "names"})
-    curious = running.connect("curious").context
-    for made in (curious.plan(chat.id), curious.assemble(chat.id, shape="openai"), curious.cite(chat.id, "x")):
-        assert "The second." not in json.dumps(made)
-    chat.client.call("workspaced/share", {"client": "curious", "level": "none"})
-    for call in (curious.plan, curious.assemble):
-        assert refusal(call, chat.id).code == "SHARING_OFF"
-    assert refusal(curious.cite, chat.id, "x").code == "SHARING_OFF"
-
-
-def test_a_pipelines_prompt_does_not_hide_the_chats_and_both_are_found(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    chat = Chat(running.connect())
+def test_a_pipelines_prompt_does_not_hide_the_chats_and_both_are_found(chat: Talk, shared: Any) -> None:
     first = chat.user("Look.", "b.md")
     chat.prompt(shape="openai")
     chat.say(role="assistant", text="I see.")
     summing = chat.prompt(message=first, pipeline="completion", shape="openai")["seq"]
     heads = {
-        name: running.cli("context", "show", chat.id, *options, "--manifest").stdout.splitlines()[0]
+        name: shared.cli("context", "show", chat.id, *options, "--manifest").stdout.splitlines()[0]
         for name, options in (("chat", ()), ("named", ("--message", first)), ("seq", ("--prompt", str(summing))))
     }
     assert heads["chat"] == heads["named"] != heads["seq"]
     assert heads["seq"].endswith(", for completion") and "completion" not in heads["chat"]
-    assert f"{first} (completion)" in running.cli("context", "show", chat.id, "--cache").stdout
-    assert running.cli("context", "show", chat.id, "--prompt", "1").returncode == 2
-
-
-# -- what is too much --
-
-
-def test_a_report_of_impossible_numbers_is_refused_and_nothing_breaks(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    chat = Chat(running.connect())
-    chat.user("Look.")
-    chat.prompt(shape="openai")
-    error = refusal(chat.context.usage, chat.id, report={"prompt_tokens": 9 * 10**4000, "completion_tokens": 1})
-    assert error.code == "INVALID_ARGUMENT" and len(error.message) < 500
-    assert chat.client.call("workspaced/status")["conversations"]["count"] == 1
-
-
-@pytest.mark.thorough
-def test_a_prompt_too_large_to_be_answered_is_not_recorded(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    chat = Chat(running.connect(), context_window=50_000_000)
-    chat.user("All of it.")
-    for number in range(15):
-        chat.context.pin(chat.id, f"p{number}", "text", text="\u0001" * 140_000)
-    assert refusal(chat.prompt).code == refusal(chat.prompt, shape="gemini").code == "INVALID_ARGUMENT"
-    assert chat.events("prompt_assembled") == []
-
-
-def test_an_import_tells_of_so_many_warnings_and_how_many_more_there_are(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    line = "[Context: Notes: " + ", ".join(f"nothing {number}" for number in range(150)) + "]"
-    text = "".join(f"**user**: Hello {number}.\n{line}\n\n**ai**: Yes.\n\n" for number in range(3))
-    made = running.connect().context.import_chat(
-        text, provider="p", model="m", context_window=10_000, output_reserve=100
-    )
-    assert len(made["messages"]) == 6 and len(made["warnings"]) == 201
-    assert made["warnings"][-1]["code"] == "MORE_WARNINGS" and "250" in made["warnings"][-1]["message"]
+    assert f"{first} (completion)" in shared.cli("context", "show", chat.id, "--cache").stdout
+    assert shared.cli("context", "show", chat.id, "--prompt", "1").returncode == 2
 
 
 def test_a_body_too_large_to_be_answered_is_not_recorded_though_its_prompt_is_short(templates: Any) -> None:
     text = '{"a": [{% for i in range(200) %}{{ request.messages[0].content[0].text | json }},{% endfor %} 1]}'
     (templates.root / "templates" / "many.json.jinja").write_text(text)
     templates.start()
-    chat = Chat(templates.connect())
+    chat = begun(templates.connect())
     chat.user("x" * 60_000)
     assert refusal(chat.prompt, shape="many").code == "INVALID_ARGUMENT"
-    assert chat.events("prompt_assembled") == []
+    assert chat.told("prompt_assembled") == []

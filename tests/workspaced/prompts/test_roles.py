@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from support.daemon import refusal
+from support.memory import FLAGS, said
+from support.talk import SETTINGS, layer
 
 from workspaced.limits import (
     PINS_PER_CONVERSATION_MAX,
@@ -16,12 +18,6 @@ from workspaced.limits import (
 )
 from workspaced_tools.tools.registry import TOOLS
 
-SETTINGS: dict[str, Any] = {
-    "provider": "openai",
-    "model": "any",
-    "context_window": 100_000,
-    "output_reserve": 1_000,
-}
 REVIEWER = {
     "system": "You review notes.",
     "tools": ["search_workspace", "get_current_note"],
@@ -60,20 +56,14 @@ def shared(module_daemon: Any) -> Any:
     return module_daemon(notes=NOTES, env=env({"reviewer": REVIEWER}, "Agents"))
 
 
-@pytest.fixture
-def client(shared: Any) -> Any:
-    with shared.connect("runtime") as client:
-        yield client
-
-
 def asked(client: Any, conversation: str) -> dict[str, Any]:
     client.context.message(conversation, {"role": "user", "text": "And now?"})
     prompt: dict[str, Any] = client.context.assemble(conversation)
     return prompt
 
 
-def text_of(prompt: dict[str, Any], layer: str) -> str:
-    return str(next(each["text"] for each in prompt["layers"] if each["id"] == layer))
+def text_of(prompt: dict[str, Any], name: str) -> str:
+    return str(layer(prompt, name)["text"])
 
 
 def events_of(client: Any, conversation: str) -> list[dict[str, Any]]:
@@ -99,9 +89,11 @@ def test_a_role_of_the_settings_gives_system_tools_and_pins(client: Any) -> None
     started = client.context.start(**SETTINGS, agent="reviewer")
     assert started["agent"] == {"tools": REVIEWER["tools"], "pipeline": "chat"}
     prompt = asked(client, started["conversation"])
-    assert "You review notes." in text_of(prompt, "L1_SYSTEM")
+    system = text_of(prompt, "L1_SYSTEM")
+    assert "You review notes." in system and "hidden" not in system, "it hides the note of its name"
     turn = text_of(prompt, "L3_TURN")
     assert "Short sentences." in turn and "Be kind." in turn
+    assert set(client.context.start(**SETTINGS)) == {"conversation", "clock"}, "no role, no word of one"
     without = client.context.start(**SETTINGS, agent="reviewer", tools=[])["conversation"]
     assert prompt["estimate"] > asked(client, without)["estimate"] + 100, "definitions count against the window"
 
@@ -118,11 +110,6 @@ def test_a_note_of_the_folder_is_a_role(client: Any) -> None:
     assert "You lead." in text_of(asked(client, nested["conversation"]), "L1_SYSTEM")
 
 
-def test_the_role_of_the_settings_hides_the_note_of_its_name(client: Any) -> None:
-    started = client.context.start(**SETTINGS, agent="reviewer")
-    assert "hidden" not in text_of(asked(client, started["conversation"]), "L1_SYSTEM")
-
-
 def test_what_the_caller_gives_wins_also_when_it_is_empty(client: Any) -> None:
     own = [{"name": "mine", "description": "Own.", "parameters": {"type": "object", "properties": {}}}]
     started = client.context.start(**SETTINGS, agent="reviewer", system="I say.", tools=own)
@@ -131,11 +118,6 @@ def test_what_the_caller_gives_wins_also_when_it_is_empty(client: Any) -> None:
     assert "I say." in text_of(prompt, "L1_SYSTEM") and "You review" not in text_of(prompt, "L1_SYSTEM")
     empty = client.context.start(**SETTINGS, agent="reviewer", system="", tools=[], environment=False)
     assert text_of(asked(client, empty["conversation"]), "L1_SYSTEM") == ""
-
-
-def test_without_a_role_nothing_is_answered_of_one(client: Any) -> None:
-    started = client.context.start(**SETTINGS)
-    assert set(started) == {"conversation", "clock"}
 
 
 def test_started_again_with_another_role_its_pins_replace_those_before_and_others_stay(client: Any) -> None:
@@ -223,14 +205,6 @@ def test_a_withheld_role_does_not_exist(daemon: Any) -> None:
     assert {code for code, *_ in answers[0][0]} == {"UNKNOWN_AGENT"}
 
 
-def test_a_role_that_turns_private_is_gone_for_the_next_conversation(daemon: Any) -> None:
-    running = daemon(notes=NOTES, env=env(None, "Agents"))
-    with running.connect("runtime") as client:
-        client.context.start(**SETTINGS, agent="critic")
-        (running.vault / "Agents" / "critic.md").write_text("---\nworkspaced: private\n---\nYou find faults.\n")
-        assert refusal(client.context.start, **SETTINGS, agent="critic").code == "UNKNOWN_AGENT"
-
-
 def test_who_may_see_names_only_has_the_roles_of_the_settings_alone(daemon: Any) -> None:
     running = daemon(notes=NOTES, env=env({"plain": {"system": "You."}}, "Agents"))
     with running.connect("editor") as editor:
@@ -263,21 +237,17 @@ def test_prompts_are_made_again_when_settings_and_notes_are_gone(daemon: Any) ->
 def test_a_note_that_is_no_role_says_which_part_is_wrong(shared: Any, client: Any) -> None:
     bad = {
         "empty": ("", "no text"),
-        "blank": ("---\ntools: [search_workspace]\n---\n \n\n", "no text"),
         "open": ("---\ntools: [\n---\nYou.\n", "line"),
         "tool": ("---\ntools: [search_workspace, fly]\n---\nYou.\n", "`tools.1`: there is no tool 'fly'"),
-        "tools": ("---\ntools: search_workspace\n---\nYou.\n", "`tools`"),
         "number": ("---\ntools: [3]\n---\nYou.\n", "`tools.0`"),
         "kind": ("---\npins: [weather]\n---\nYou.\n", "`pins.0.kind`"),
         "path": ("---\npins: [note]\n---\nYou.\n", "`pins.0`: A pin of kind 'note' needs `path`"),
         "extra": ("---\npins: [{kind: workspace, colour: red}]\n---\nYou.\n", "`pins.0.colour`"),
         "wide": (f"---\npins: [{{kind: workspace, {'k' * 1_000}: 1}}]\n---\nYou.\n", "`pins.0.kkk"),
-        "outside": ("---\npins: [{kind: note, path: ../x.md}]\n---\nYou.\n", "`pins.0`"),
         "pipeline": ("---\npipeline: oil\n---\nYou.\n", "`pipeline`"),
         "cycle": ("---\nx: &a\n  b: *a\ntools: []\n---\nYou.\n", "no complete value &a"),
         "many": (f"---\npins: [{', '.join(['workspace'] * 101)}]\n---\nYou.\n", "`pins`"),
         "long": ("x" * (ROLE_SYSTEM_CHARS_MAX + 1), f"{ROLE_SYSTEM_CHARS_MAX + 1} characters"),
-        "huge": ("x" * 10_000_000, "10000000 characters"),
     }
     shared.add({f"Agents/bad/{name}.md": text for name, (text, _) in bad.items()})
     try:
@@ -290,19 +260,6 @@ def test_a_note_that_is_no_role_says_which_part_is_wrong(shared: Any, client: An
         assert problems["critic"] == ""
     finally:
         shutil.rmtree(shared.vault / "Agents" / "bad")
-
-
-def test_roles_that_pin_each_other_and_themselves_are_notes_like_others(shared: Any, client: Any) -> None:
-    pins = (
-        "---\npins: [{{kind: note, path: Agents/loop/{}.md}}, {{kind: note, path: Agents/loop/{}.md}}]\n---\n{}\n"
-    )
-    shared.add({f"Agents/loop/{one}.md": pins.format(one, two, f"I am {one}.") for one, two in ("ab", "ba")})
-    try:
-        prompt = asked(client, client.context.start(**SETTINGS, agent="loop/a")["conversation"])
-        assert text_of(prompt, "L1_SYSTEM").count("I am a.") == 1
-        assert text_of(prompt, "L3_TURN").count("I am b.") == 1
-    finally:
-        shutil.rmtree(shared.vault / "Agents" / "loop")
 
 
 @pytest.mark.thorough
@@ -322,15 +279,10 @@ def test_a_thousand_role_notes_are_all_roles_and_a_list_says_how_many_it_leaves_
     ("agents", "named"),
     [
         ({"x": {}}, "'agents.x.system': Field required"),
-        ({"x": {"system": " \n"}}, "'agents.x.system'"),
         ({"x": {"system": "You.", "colour": "red"}}, "'agents.x.colour'"),
         ({"x": {"system": "You.", "tools": ["fly"]}}, "'agents.x': `tools.0`: there is no tool 'fly'"),
         ({"x": {"system": "You.", "pins": ["weather"]}}, "'agents.x.pins.0.kind'"),
-        ({"x": {"system": "You.", "pins": ["folder"]}}, "needs `folder`"),
-        ({"x": {"system": "You.", "pins": [{"kind": "workspace", "path": "a.md"}]}}, "takes no `path`"),
-        ({"x": {"system": "You.", "pipeline": "oil"}}, "'agents.x.pipeline'"),
         ({"x": {"system": "x" * (ROLE_SYSTEM_CHARS_MAX + 1)}}, "'agents.x.system'"),
-        ({"": {"system": "You."}}, "agents"),
         ([], "'agents'"),
         ({f"r{n}": {"system": "You."} for n in range(1_000)}, f"1000 roles; at most {ROLES_IN_SETTINGS_MAX}"),
     ],
@@ -352,9 +304,31 @@ def test_a_folder_of_roles_is_one_inside_the_vault(daemon: Any, folder: str) -> 
     assert done.returncode == 2 and "'agents_folder'" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("inner", [False, True])
+def test_the_memory_that_agents_write_holds_no_roles(daemon: Any, inner: bool) -> None:
+    running = daemon(start=False, env=env(None, "Agents"))
+    running.flags = ("--memory", "Agents/Memory")
+    if inner:
+        (running.vault / "Agents" / "inner").mkdir(parents=True)
+        running.flags = (*FLAGS, "--vault", str(running.vault / "Agents" / "inner"))
+    with pytest.raises(AssertionError):
+        running.start()
+    assert running.wait() == 2 and "'agents_folder'" in str(running.stderr)
+
+
+def test_what_an_agent_writes_into_its_memory_is_no_role(daemon: Any) -> None:
+    running = daemon(*FLAGS, env=env(None, "Agents"))
+    with running.connect("agent") as agent:
+        for path in ("reviewer.md", "Agents/reviewer.md"):
+            said(agent, "create", f"/memories/{path}", file_text="Obey me.\n")
+        assert agent.context.agents()["agents"] == []
+
+
 def test_every_tool_may_be_one_of_a_role(daemon: Any) -> None:
-    running = daemon(env=env({"all": {"system": "You.", "tools": list(TOOLS)}}))
+    roles = {"all": {"system": "You.", "tools": list(TOOLS)}, "keeper": {"system": "You.", "tools": ["memory"]}}
+    running = daemon(*FLAGS, env=env(roles))
     with running.connect("runtime") as client:
+        assert client.context.start(**SETTINGS, agent="keeper")["agent"]["tools"] == ["memory"]
         talk = client.context.start(**SETTINGS, agent="all")["conversation"]
         client.context.message(talk, {"role": "user", "text": "Hello."})
         body = client.context.assemble(talk, shape="openai")["body"]

@@ -1,185 +1,159 @@
-"""Transcripts over a real daemon: what runtimes do with them besides asking turn by turn."""
+"""Transcripts over a real daemon: what runtimes do besides asking turn by turn, and what stays as it was."""
 
 import json
-from collections.abc import Iterator
+import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support import provider_bodies as bodies
+from support.talk import DaemonTalk, Talk, sent, user
 
 NOTES = {
     "a.md": "# A\n\n" + "Alpha is red.\n" * 30,
     "b.md": "# B\n\nBeta is blue.\n",
     "c.md": "# C\n\nGamma.\n",
-    "i.md": "![[x.png]]\n",
 }
-SETTINGS = {"provider": "anthropic", "model": "large", "context_window": 50_000, "output_reserve": 1_000}
+SMALL = {"context_window": 3_000, "output_reserve": 500, "environment": False}
 
 
 @pytest.fixture(scope="module")
-def running(module_daemon: Any) -> Any:
+def shared(module_daemon: Any) -> Any:
     return module_daemon(notes=NOTES)
 
 
 @pytest.fixture
-def context(running: Any) -> Iterator[Any]:
-    with running.connect("runtime") as client:
-        yield client.context
-
-
-@pytest.fixture
-def talk(context: Any) -> str:
-    name: str = context.start(**SETTINGS, system="You help.", environment=False)["conversation"]
-    return name
-
-
-def user(text: str, *notes: str, **more: Any) -> dict[str, Any]:
-    return {
-        "role": "user",
-        "text": text,
-        "attachments": [{"kind": "note", "id": note} for note in notes],
-        **more,
-    }
+def talk(client: Any) -> Talk:
+    return Talk(client, provider="anthropic", system="You help.", environment=False)
 
 
 def last_text(prompt: dict[str, Any]) -> str:
     return "\n\n".join(block["text"] for block in prompt["messages"][-1]["content"] if block["type"] == "text")
 
 
-def test_attachments_of_all_messages_since_the_last_answer_count(context: Any, talk: str) -> None:
-    context.message(talk, user("First.", "a.md"), user("And this.", "b.md"))
-    said = last_text(context.assemble(talk))
+# -- what belongs to a turn --
+
+
+def test_attachments_of_all_messages_since_the_last_answer_count(talk: Talk) -> None:
+    talk.user("First.", "a.md")
+    talk.user("And this.", "b.md")
+    said = last_text(talk.prompt())
     assert "Alpha is red." in said and "Beta is blue." in said
 
 
-def test_a_message_that_was_sent_is_no_longer_attached_to_the_next_one(context: Any, talk: str) -> None:
-    context.message(talk, user("First.", "a.md"))
-    context.assemble(talk)
-    context.message(talk, user("And this.", "b.md"))  # the answer was stopped before it began
-    prompt = context.assemble(talk)
+def test_a_message_that_was_sent_is_no_longer_attached_to_the_next_one(talk: Talk) -> None:
+    talk.user("First.", "a.md")
+    talk.prompt()
+    talk.user("And this.", "b.md")  # the answer was stopped before it began
+    prompt = talk.prompt()
     assert "Alpha is red." not in last_text(prompt) and "Beta is blue." in last_text(prompt)
     assert "Alpha is red." in prompt["messages"][1]["content"][0]["text"]
 
 
-def test_a_prompt_may_end_with_the_assistants_message(context: Any, talk: str) -> None:
-    context.message(talk, user("Go on.", "a.md"), {"role": "assistant", "text": "I begin"})
-    prompt = context.assemble(talk, shape="anthropic")
+def test_a_prompt_may_end_with_the_assistants_message(talk: Talk) -> None:
+    talk.user("Go on.", "a.md")
+    talk.assistant("I begin")
+    prompt = talk.prompt(shape="anthropic")
     assert [each["role"] for each in prompt["body"]["messages"]] == ["user", "assistant", "user"]
     assert any("A user's message stands after all others" in change for change in prompt["changes"])
 
 
-def test_the_active_note_is_the_one_that_was_active_when_the_message_came(
-    running: Any, context: Any, talk: str
+def test_what_the_user_has_before_them_is_that_of_the_moment_when_the_message_came(
+    shared: Any, talk: Talk
 ) -> None:
-    with running.connect("editor") as editor:
-        editor.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
-        context.message(talk, user("What is it?", id="m1", attachments=[{"kind": "active_note"}]))
-        editor.publish([{"type": "active_note_set", "data": {"note": "c.md"}}])
-    context.message(talk, user("What is it?", id="m1", attachments=[{"kind": "active_note"}]))  # sent again
-    said = last_text(context.assemble(talk))
-    assert "Beta is blue." in said and "Gamma." not in said
+    def looks_at(note: str, line: int, text: str) -> None:
+        chosen = {"note": note, "startLine": line, "endLine": line, "text": text}
+        actions = [
+            {"type": "active_note_set", "data": {"note": note}},
+            {"type": "selection_changed", "data": chosen},
+        ]
+        with shared.connect("editor") as editor:
+            editor.publish(actions)
 
-
-def test_a_selection_is_the_one_of_the_moment_when_the_message_came(running: Any, context: Any, talk: str) -> None:
-    with running.connect("editor") as editor:
-        chosen = {"note": "b.md", "startLine": 3, "endLine": 3, "text": "Beta is blue."}
-        editor.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
-        editor.publish([{"type": "selection_changed", "data": chosen}])
-        context.message(talk, user("This?", attachments=[{"kind": "selected_text"}]))
-        other = {"note": "b.md", "startLine": 1, "endLine": 1, "text": "# B"}
-        editor.publish([{"type": "selection_changed", "data": other}])
-    prompt = context.assemble(talk)
-    assert "Beta is blue." in last_text(prompt) and "# B" not in last_text(prompt)
+    message = user("This?", {"kind": "active_note"}, {"kind": "selected_text"}, id=f"{talk.id}-m1")
+    looks_at("b.md", 3, "Beta is blue.")
+    talk.say(**message)
+    looks_at("c.md", 1, "# C")
+    talk.say(**message)  # sent again
+    prompt = talk.prompt()
+    assert "Beta is blue." in last_text(prompt) and "# C" not in last_text(prompt)
     [record] = [each for each in prompt["manifest"]["entries"] if each["kind"] == "selected_text"]
     assert (record["id"], record["state"]) == ("b.md#L3-L3", "full")
 
 
-def test_with_each_turn_the_library_takes_over_at_once(context: Any) -> None:
-    talk = context.start(**SETTINGS, system="You help.", environment=False, promotion="each_turn")["conversation"]
-    for number, notes in enumerate([("a.md",), ("a.md", "b.md"), ("a.md",)]):
-        context.message(talk, user(f"Question {number}.", *notes))
-        prompt = context.assemble(talk)
-        library = [segment["id"] for segment in prompt["layers"][1]["segments"]]
-        assert library == [[], ["a.md"], ["a.md", "b.md"]][number]
-        context.message(talk, {"role": "assistant", "text": "Yes."})
-    assert "Attached: a.md (above)" in last_text(prompt)
+@pytest.mark.parametrize("watch", ["--watch", "--no-watch"])
+def test_the_notes_of_a_folder_that_was_created_a_moment_ago_are_in_the_prompt(daemon: Any, watch: str) -> None:
+    talk = DaemonTalk(daemon(watch, "--deny", "secret*", "--reconcile-s", "600"))
+    folder = {"kind": "folder", "id": "new"}
+    (talk.running.vault / "new" / "sub").mkdir(parents=True)
+    for name, text in (
+        ("one", "The first text."),
+        ("sub/two", "The second text."),
+        ("private", "---\nworkspaced: private\n---\nThe hidden text."),
+        ("secret", "The hidden text."),
+    ):
+        (talk.running.vault / "new" / f"{name}.md").write_text(text)
+    prompt = str(talk.ask("What is new?", folder))
+    assert "The first text." in prompt and "The second text." in prompt
+    assert not any(word in prompt for word in ("hidden", "private", "secret"))
+    (talk.running.vault / "new" / "three.md").write_text("The third text.")
+    assert "The third text." in str(talk.ask("And now?", folder))
 
 
-def test_a_rebase_has_each_note_once_in_its_present_version(running: Any, context: Any, talk: str) -> None:
-    path = running.vault / "d.md"
-    for number in range(3):
-        path.write_text(f"# D\n\nVersion {number}.\n")
-        with running.connect() as client:
-            client.call("workspaced/reconcile")
-        context.message(talk, user(f"Question {number}.", "d.md"))
-        context.assemble(talk)
-        context.message(talk, {"role": "assistant", "text": "Yes."})
-    context.rebase(talk)
-    context.message(talk, user("And?"))
-    prompt = context.assemble(talk)
-    whole = "\n".join(block.get("text") or "" for message in prompt["messages"] for block in message["content"])
-    assert "Version 2." in whole and "Version 0." not in whole and whole.count("<note_context>") == 1
+# -- near the limit --
 
 
-def test_an_imported_chat_has_in_its_library_what_its_messages_attach(context: Any, talk: str) -> None:
-    context.message(talk, user("One?", "a.md"), {"role": "assistant", "text": "Yes."})
-    context.message(talk, user("Two?", "b.md"), {"role": "assistant", "text": "Yes."})
-    text = context.export(talk)["text"]
-    copy = context.import_chat(text, conversation=f"{talk}-copy")["conversation"]
-    assert context.import_chat(text, conversation=copy)["conversation"] == copy  # sent again: nothing happens
-    context.message(copy, user("And now?", "a.md"))
-    prompt = context.assemble(copy)
-    assert [segment["id"] for segment in prompt["layers"][1]["segments"]] == ["a.md", "b.md"]
-    assert "Alpha is red." in prompt["messages"][0]["content"][0]["text"]
-    assert last_text(prompt).startswith("Attached: a.md (above)")
+def happened(talk: Talk, turns: int, *, summarise: bool) -> list[str]:
+    """Speaks so many turns, sums up whenever that is asked for; the reasons of what happened."""
+    for _ in range(turns):
+        talk.user("What was packed, and who carried it? " * 20)
+        talk.prompt()
+        talk.assistant("Boxes. " * 20)
+        asked = talk.told("context_near_limit")
+        if summarise and asked:
+            talk.context.summary(talk.id, "They packed boxes.", up_to=asked[-1]["upTo"])
+    return [each.get("reason", "near limit") for each in talk.told("context_near_limit", "context_folded")]
 
 
-def talk_until(running: Any, context: Any, talk: str, number: int, *, summarise: bool = True) -> list[str]:
-    """Speaks so many turns, sums up whenever that is asked for; returns the types and reasons of what happened."""
-    with running.connect("summariser") as client:
-        for _ in range(number):
-            context.message(talk, user("What was packed, and who carried it? " * 20))
-            context.assemble(talk)
-            context.message(talk, {"role": "assistant", "text": "Boxes. " * 20})
-            asked = [each["data"] for each in events_of(client, talk, "context_near_limit")]
-            if summarise and asked:
-                context.summary(talk, "They packed boxes.", up_to=asked[-1]["upTo"])
-        told = events_of(client, talk, "context_near_limit", "context_folded")
-    return [each["data"].get("reason", "near limit") for each in told]
+def test_near_its_limit_a_conversation_asks_for_a_summary_once(client: Any) -> None:
+    found = happened(Talk(client, **SMALL), 40, summarise=False)
+    assert found[:4] == ["near limit", "budget"] * 2
+    assert set(pairwise(found)) == {("near limit", "budget"), ("budget", "near limit")}
+    found = happened(Talk(client, **SMALL), 40, summarise=True)
+    assert found[:4] == ["near limit", "summary"] * 2 and set(found) == {"near limit", "summary"}
 
 
-def events_of(client: Any, talk: str, *types: str) -> list[dict[str, Any]]:
-    events = client.call("workspaced/log", {"limit": 10_000, "types": list(types)})["events"]
-    return [each for each in events if each["data"]["conversation"] == talk]
+def test_a_conversation_in_a_larger_window_asks_anew(client: Any) -> None:
+    talk = Talk(client, **SMALL)
+    assert happened(talk, 10, summarise=False) == ["near limit"]
+    settings = {"provider": "openai", "model": "any", **SMALL, "context_window": 5_000}
+    talk.context.start(conversation=talk.id, **settings)
+    assert happened(talk, 8, summarise=False) == ["near limit"] * 2
 
 
-SMALL = {**SETTINGS, "context_window": 3_000, "output_reserve": 500, "environment": False}
+def test_removing_the_last_message_under_a_summary_does_not_lose_the_others(talk: Talk) -> None:
+    for number in range(2):
+        talk.user(f"Question {number}.")
+        talk.prompt()
+        last = talk.assistant("So it is.")
+    talk.user("And now?")
+    talk.context.summary(talk.id, "In short: it began.", up_to=last)
+    assert "In short" in sent(talk.prompt())
+    talk.context.message(talk.id, remove=last)
+    prompt = sent(talk.prompt())
+    assert "In short" in prompt or "Question 0." in prompt
 
 
-def test_near_its_limit_a_conversation_asks_for_a_summary_once(running: Any, context: Any) -> None:
-    talk = context.start(**SMALL)["conversation"]
-    happened = talk_until(running, context, talk, 60, summarise=False)
-    assert happened[:4] == ["near limit", "budget"] * 2 and len(happened) > 5
-    assert set(pairwise(happened)) == {("near limit", "budget"), ("budget", "near limit")}
-    again = context.start(**SMALL)["conversation"]
-    happened = talk_until(running, context, again, 60)
-    assert happened[:4] == ["near limit", "summary"] * 2 and set(happened) == {"near limit", "summary"}
+# -- the manifest, and what a provider cannot take --
 
 
-def test_a_conversation_in_a_larger_window_asks_anew(running: Any, context: Any) -> None:
-    talk = context.start(**SMALL)["conversation"]
-    assert talk_until(running, context, talk, 10, summarise=False) == ["near limit"]
-    context.start(conversation=talk, **{**SMALL, "context_window": 5_000})
-    assert talk_until(running, context, talk, 8, summarise=False) == ["near limit"] * 2
-
-
-def test_an_event_of_a_prompt_has_what_its_manifest_adds_up_to(running: Any, context: Any, talk: str) -> None:
-    context.pin(talk, "gone", "note", path="gone.md")
-    context.message(talk, user("First.", "a.md", "gone.md"))
-    manifest = context.assemble(talk)["manifest"]
-    with running.connect("meter") as client:
-        [made] = events_of(client, talk, "prompt_assembled")
-    totals = made["data"]["totals"]
+def test_an_event_of_a_prompt_has_what_its_manifest_adds_up_to(talk: Talk) -> None:
+    talk.context.pin(talk.id, "gone", "note", path="gone.md")
+    talk.user("First.", "a.md", "gone.md")
+    manifest = talk.prompt()["manifest"]
+    [made] = talk.told("prompt_assembled")
+    totals = made["totals"]
     assert {layer["id"]: layer["tokens"] for layer in manifest["layers"] if layer["tokens"]} == {
         name: value for name, value in totals.items() if name.startswith("L")
     }
@@ -188,51 +162,132 @@ def test_an_event_of_a_prompt_has_what_its_manifest_adds_up_to(running: Any, con
     assert totals["failed"] == 2
 
 
-def test_what_a_turn_attached_that_no_prompt_was_made_of_is_recorded(context: Any, talk: str) -> None:
-    context.message(talk, user("First.", "a.md"), {"role": "assistant", "text": "From what I know."})
-    attached = [
-        {"kind": "url", "id": "https://x.example/", "text": "X."},
-        {"kind": "skill", "id": "s", "text": "S."},
-    ]
-    more = user("Second.", attachments=attached)
-    context.message(
-        talk, more, {"role": "assistant", "text": "Yes."}, user("Third.", "b.md"), user("Now?", "b.md")
-    )
-    first = context.assemble(talk)
+def test_what_a_turn_attached_that_no_prompt_was_made_of_is_recorded(talk: Talk) -> None:
+    def never_sent(prompt: dict[str, Any]) -> list[str]:
+        dropped = [each for each in prompt["manifest"]["entries"] if each["state"] == "dropped"]
+        assert all(each["layer"] == "L4_STRIP" for each in dropped)
+        return [each["id"] for each in dropped]
+
+    talk.user("First.", "a.md")
+    talk.assistant("From what I know.")
+    page = {"kind": "url", "id": "https://x.example/", "text": "X."}
+    talk.user("Second.", page, {"kind": "skill", "id": "s", "text": "S."})
+    talk.assistant("Yes.")
+    talk.user("Third.", "b.md")
+    first = talk.ask("Now?", "b.md")
     assert "Alpha is red." not in json.dumps(first) and "S." in json.dumps(first["messages"])
     assert never_sent(first) == ["a.md", "https://x.example/"], "b.md is shown now, and the skill in its turn"
-    context.message(talk, {"role": "assistant", "text": "Yes."}, user("Again?", "a.md"))
-    assert never_sent(context.assemble(talk)) == ["https://x.example/"]
-
-
-def never_sent(prompt: dict[str, Any]) -> list[str]:
-    entries = prompt["manifest"]["entries"]
-    assert all(each["layer"] == "L4_STRIP" for each in entries if each["state"] == "dropped")
-    return [each["id"] for each in entries if each["state"] == "dropped"]
+    talk.user("Again?", "a.md")
+    assert never_sent(talk.prompt()) == ["https://x.example/"]
 
 
 @pytest.mark.parametrize("promotion", [None, "at_fold"])
-def test_where_a_provider_keeps_the_library_by_name_it_takes_over_each_turn(context: Any, promotion: Any) -> None:
-    talk = context.start(**SETTINGS, system="You help.", environment=False, promotion=promotion)["conversation"]
-    context.message(talk, user("First.", "a.md"))
-    context.assemble(talk, shape="gemini")
-    context.assemble(talk, shape="gemini", cached_content="cachedContents/1")
-    context.message(talk, {"role": "assistant", "text": "Yes."}, user("Second."))
-    offer = context.assemble(talk, shape="gemini")["cachedContent"]
-    again = context.assemble(talk, shape="gemini", cached_content="cachedContents/2")
-    kept = "Alpha is red." in json.dumps(offer)
-    assert (kept, "Alpha is red." in json.dumps(again["body"])) == (
-        (True, False) if promotion is None else (False, True)
-    )
+def test_where_a_provider_keeps_the_library_by_name_it_takes_over_each_turn(client: Any, promotion: Any) -> None:
+    talk = Talk(client, provider="anthropic", system="You help.", environment=False, promotion=promotion)
+    talk.user("First.", "a.md")
+    talk.prompt(shape="gemini")
+    talk.prompt(shape="gemini", cached_content="cachedContents/1")
+    talk.assistant("Yes.")
+    talk.user("Second.")
+    offer = talk.prompt(shape="gemini")["cachedContent"]
+    again = talk.prompt(shape="gemini", cached_content="cachedContents/2")["body"]
+    kept = ["Alpha is red." in json.dumps(each) for each in (offer, again)]
+    assert kept == ([True, False] if promotion is None else [False, True])
 
 
-def test_an_image_of_the_active_note_that_cannot_be_sent_is_named_once(context: Any, talk: str) -> None:
-    said = []
-    for number in range(3):
-        context.message(talk, user(f"{number}?", attachments=[{"kind": "active_note", "id": "i.md"}]))
-        prompt = context.assemble(talk, rebase=number == 2)
-        said.append(last_text(prompt).count("[Image unavailable: x.png]"))
-        states = [each["state"] for each in prompt["manifest"]["entries"] if each["id"] == "x.png"]
-        assert "failed" in states
-        context.message(talk, {"role": "assistant", "text": "Yes."})
-    assert said == [1, 0, 0]
+@pytest.mark.parametrize("shape", bodies.SHAPES)
+def test_an_image_without_a_byte_is_in_no_body(talk: Talk, shape: str) -> None:
+    """Each provider refuses one, and with it every later request of the conversation."""
+    talk.user("What is it?", {"kind": "image", "id": "i.png", "text": "data:image/png;base64,"})
+    body = json.dumps(talk.prompt(shape=shape, layers=False)["body"])
+    assert not re.search(r'"data": ""|base64,"', body), body
+
+
+# -- asked again, and recorded --
+
+
+def test_a_prompt_that_folded_an_unanswered_message_is_the_same_when_asked_again(client: Any) -> None:
+    """A message that a fold has left out is not taken for one that nobody answered, and attached again."""
+    talk = Talk(client, history_turns=1)
+    talk.user("One?", "a.md")
+    talk.prompt()
+    for text in ("Two?", "Three?"):
+        talk.user(text)
+    talk.user("Four?", "b.md")
+    first = talk.prompt()
+    assert "a.md" not in str(first["messages"][-1]["content"])
+    assert talk.prompt()["messages"] == first["messages"]
+
+
+def test_a_turn_that_is_asked_again_and_the_next_one_have_one_prefix(daemon: Any) -> None:
+    """Though a fold had put a newer version of the first turn's note into the library before it was edited."""
+    talk = DaemonTalk(daemon(notes=NOTES))
+    asked = talk.user("One?", "a.md")
+    talk.prompt()
+    answered = talk.assistant("I see.")
+    talk.write("a.md", NOTES["a.md"] + "And one line more.\n")
+    assert talk.context.rebase(talk.id)
+    talk.context.message(talk.id, remove=answered)
+    talk.user("One, again?", "a.md", replaces=asked)
+    first = talk.prompt()
+    talk.assistant("I see.")
+    second = talk.ask("Two?")
+    reasons = talk.events("context_folded", "message_replaced", "message_removed")
+    assert all(each["seq"] < first["seq"] for each in reasons), "nothing says why the second begins otherwise"
+    assert sent(second).count("And one line more.") == 1
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+
+
+def test_a_fold_within_a_turn_names_no_text_that_was_never_stored(daemon: Any) -> None:
+    """A note that was only named as changed has no text in the log; an event that names it damages the log."""
+    talk = DaemonTalk(daemon(notes=NOTES))
+    talk.user("One?", "a.md")
+    talk.prompt()
+    answer = talk.assistant("One.")
+    talk.write("a.md", NOTES["a.md"] + "Another line.\n")
+    talk.user("Two?")
+    talk.prompt()
+    talk.write("a.md", "Nothing of it is left.\n")
+    talk.assistant("I go on.")
+    talk.context.summary(talk.id, "In short.", up_to=answer)
+    talk.prompt()
+    assert talk.verified() == {"same": 3}
+
+
+def test_a_part_of_a_log_from_the_middle_of_a_conversation_rebuilds_its_prompts(
+    daemon: Any, tmp_path: Path
+) -> None:
+    talk = DaemonTalk(daemon(notes=NOTES))
+    talk.ask("One?", "a.md", "b.md")
+    talk.write("a.md", NOTES["a.md"] + "Der Falke.\n")
+    first = talk.ask("Two?", "a.md")["seq"]
+    talk.context.rebase(talk.id)
+    talk.ask("Three?", "a.md")
+    talk.write("a.md", "Nothing is left.\n")
+    talk.ask("Four?")
+    bundle, data = tmp_path / "part.bundle", str(talk.running.data)
+    done = talk.running.cli("bundle", "--data-dir", data, "--from", str(first), "--output", str(bundle))
+    assert done.returncode == 0, done.stderr
+    assert talk.verified(bundle) == {"same": 3}
+
+
+@pytest.mark.thorough
+def test_what_a_prompt_adds_to_the_log_does_not_grow_with_what_folds_left_out(daemon: Any) -> None:
+    talk = DaemonTalk(daemon(), context_window=2_000, output_reserve=0)
+
+    def size() -> int:
+        files = [path for path in talk.running.data.rglob("*") if path.is_file() and "cache" not in path.parts]
+        return sum(path.stat().st_size for path in files)
+
+    def added(count: int) -> float:
+        before = size()
+        for at in range(count):
+            talk.user(f"Question {at}. {'word ' * 20}")
+            talk.prompt(layers=False)
+            talk.assistant("So it is. " * 5)
+        return (size() - before) / count
+
+    added(60)  # the window is full
+    early = added(40)
+    added(160)
+    assert added(40) < 1.5 * early

@@ -1,6 +1,5 @@
 """The daemon is gone, comes back, or hangs: requests go on, with or without context, and say which."""
 
-import itertools
 import json
 import signal
 import sys
@@ -61,16 +60,6 @@ def test_without_a_daemon_requests_pass_and_with_it_they_get_context(
 
 
 @pytest.mark.fault(row=66)
-def test_a_daemon_that_ends_and_starts_again_is_found_again(looking: Any, upstream: str) -> None:
-    with Proxy(looking, upstream) as proxy:
-        assert asked(proxy).context == "added"
-        assert looking.stop() == 0
-        assert asked(proxy).reason.startswith("NO_DAEMON")
-        looking.start()
-        asked_until_added(proxy)
-
-
-@pytest.mark.fault(row=66)
 @pytest.mark.thorough
 def test_a_daemon_that_hangs_delays_one_request_and_not_the_next(looking: Any, upstream: str) -> None:
     def short(pause_s: int) -> list[str]:
@@ -121,18 +110,6 @@ def test_a_usage_that_cannot_be_reported_is_a_line_in_the_log(looking: Any) -> N
         thread.join()
     (line,) = [line for line in proxy.stderr if "WARNING" in line]
     assert "what became of a prompt was not recorded" in line and "[NO_DAEMON]" in line
-
-
-def test_a_conversation_goes_on_after_the_proxy_started_again(looking: Any, upstream: str, seen: Recorder) -> None:
-    turns = [("user", "What is Alpha?"), ("assistant", "Red."), ("user", "Sure?")]
-    messages = [{"role": role, "content": words} for role, words in turns]
-    for count in (1, 3):
-        with Proxy(looking, upstream) as proxy:
-            assert proxy.request("POST", CHAT, {"messages": messages[:count]}).context == "added"
-    first, second = (json.loads(each.body)["messages"] for each in seen.requests)
-    assert second[: len(first)] == first and "red" in json.dumps(first)
-    numbers = itertools.pairwise([len(first), len(second)])
-    assert all(one < other for one, other in numbers)
 
 
 @pytest.mark.fault(row=66)

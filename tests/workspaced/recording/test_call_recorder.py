@@ -15,7 +15,6 @@ from workspaced.calls.calls import ToolAnswer
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX
 from workspaced.recording import call_recorder as recorder_module
 from workspaced.recording.call_recorder import Call, CallRecorder
-from workspaced.service.status import status
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.schema.catalogue import ToolCalled
@@ -101,15 +100,6 @@ def test_what_an_event_names_is_kept_before_it_is_submitted(blobs: Blobs) -> Non
     call_recorder.record(call(1, query="x" * ARGUMENTS_INLINE_BYTES_MAX))
     call_recorder.flush()
     assert missing == []
-
-
-def test_calls_that_repeat_each_other_are_kept_once(blobs: Blobs, log: Log, tmp_path: Path) -> None:
-    call_recorder = CallRecorder(blobs, log.submit)
-    for _ in range(20):
-        call_recorder.record(call(1))
-    call_recorder.flush()
-    assert len(log.events) == 20
-    assert sum(path.is_file() for path in (tmp_path / "served").rglob("*")) == 2
 
 
 def test_where_nothing_is_kept_the_event_says_so(log: Log) -> None:
@@ -291,28 +281,6 @@ def test_a_store_that_cannot_be_written_is_a_problem_until_it_can(
     call_recorder.record(call(3))
     call_recorder.flush()
     assert call_recorder.problem is None and log.events[-1].inputs_sha256 is not None
-
-
-def test_answers_are_not_affected_by_a_store_that_cannot_be_written(session: Any) -> None:
-    session.open()
-    (session.data / "served").write_text("in the way")
-    before = session.call("get_note_by_reference", {"reference": "a"})
-    session.service.call_recorder.flush()
-    assert status(session.service)["recording"]["problem"] is not None
-    assert session.call("get_note_by_reference", {"reference": "a"}).payload == before.payload
-    found = session.verified()
-    assert [each.outcome for each in found] == [Outcome.NOT_RECORDED] * 2
-
-
-def test_a_log_that_takes_nothing_stops_neither_recorder_nor_answers(session: Any, caplog: Any) -> None:
-    session.open()
-    answer = session.call("get_workspace_context")
-    session.service.log.poison("The disk failed.")
-    for _ in range(3):
-        assert json.loads(session.call("get_workspace_context").payload)["success"]
-    session.service.call_recorder.flush()
-    assert session.service.call_recorder._thread.is_alive()
-    assert answer.ok
 
 
 def test_a_submission_that_is_refused_does_not_end_the_recorder(

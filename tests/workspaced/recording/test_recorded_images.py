@@ -113,16 +113,6 @@ def test_what_is_withheld_now_is_not_shown_of_the_past(used: Any) -> None:
     assert not images.images_in(then)
 
 
-def test_a_bundle_holds_the_images_and_verifies_where_nothing_else_is(used: Any, tmp_path: Path) -> None:
-    bundle = tmp_path / "b.wsb"
-    assert used.cli("bundle", "-o", str(bundle)).returncode == 0
-    used.stop()
-    with zipfile.ZipFile(bundle) as file:
-        assert any(sha256(PICTURE).hexdigest() in name for name in file.namelist())
-    with replay.open(bundle) as log:
-        assert {each.outcome for each in log.verify()} == {"same"}
-
-
 def test_a_redacted_bundle_holds_no_image_and_none_of_its_names_and_verifies(used: Any, tmp_path: Path) -> None:
     bundle = tmp_path / "b.wsb"
     assert used.cli("bundle", "--redact", "-o", str(bundle)).returncode == 0

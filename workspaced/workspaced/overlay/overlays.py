@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import anyio
-import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.insertions import Insertion, Insertions, chain
 from workspaced_events.projections.workspace_state import WorkspaceState, client_key
@@ -38,7 +37,7 @@ from ..calls.threads import Threads
 from ..limits import UNCHANGED_REASONS_MAX
 from ..recording.call_recorder import Call, Inserted
 from ..volunteering.offers import OFFERS_MAX, Offers
-from ..volunteering.volunteering import Volunteering
+from ..volunteering.volunteering import Answered, Volunteering, answer_of
 from .secret import secret_in
 
 logger = logging.getLogger(__name__)
@@ -79,27 +78,6 @@ class Finished(NamedTuple):
     reason: str | None
 
 
-class _Given(msgspec.Struct, frozen=True):
-    """What an insertion's call answered."""
-
-    text: str | None
-    """None: nothing stands there; the turn was answered anew, and had told what is true no more."""
-    sight: dict[str, Any]
-    notes: list[NoteId]
-    textless: list[str]
-
-    @property
-    def words(self) -> str:
-        return self.text or ""
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    data: _Given
-
-
-_ANSWER: Final = msgspec.json.Decoder(_Answer)
-
-
 class _Offer(NamedTuple):
     client: str
     last: Insertion
@@ -112,7 +90,8 @@ class _Known(NamedTuple):
     """An insertion of a chat."""
 
     insertion: Insertion
-    given: _Given
+    given: Answered
+    """Without a text nothing stands there: the turn was answered anew, and had told what is true no more."""
     turn: str | None
     """The client's key of the turn where it stands; None: that is not in the request."""
     is_held: bool
@@ -164,7 +143,7 @@ class Overlays:
         self._left: OrderedDict[str, PromptOverlaid] = OrderedDict()
         self._leaving: dict[str, Insertion] = {}
         """Those that left and that the log does not hold yet."""
-        self._texts: OrderedDict[str, _Given] = OrderedDict()
+        self._texts: OrderedDict[str, Answered] = OrderedDict()
         """By the hashes of their answers."""
         self._one_by_one = anyio.Lock()
         self.unchanged: Counter[str] = Counter()
@@ -347,7 +326,7 @@ class Overlays:
         return {sha256: answer for sha256 in hashes if (answer := self._log.blob(sha256)) is not None}
 
     def _remember(self, sha256: str, answer: bytes) -> None:
-        self._texts[sha256] = _ANSWER.decode(answer).data
+        self._texts[sha256] = answer_of(answer)
         while len(self._texts) > TEXTS_MAX:
             self._texts.popitem(last=False)
 
@@ -399,7 +378,7 @@ class Overlays:
     def _says_the_same(self, offered: Insertion, new: "_New") -> bool:
         """Whether what was offered is still new: the user may have gone elsewhere, or attach other notes."""
         before = self._texts[offered.result_sha256]
-        now = _ANSWER.decode(new.call.answer.payload).data
+        now = answer_of(new.call.answer.payload)
         return (offered.after, before.notes) == (new.after, now.notes) and {**before.sight, "at": ""} == {
             **now.sight,
             "at": "",
@@ -519,7 +498,7 @@ def _places(found: Sequence[Insertion], keys: Sequence[str], nears: Sequence[str
     return places
 
 
-def _withheld(told: Sequence[tuple[str, _Given]], view: View, withheld: Verdicts) -> set[str]:
+def _withheld(told: Sequence[tuple[str, Answered]], view: View, withheld: Verdicts) -> set[str]:
     """Which insertions show what is withheld by now."""
     if view.served:
         view.vault.ask(Read(sorted({note for _, given in told for note in given.notes})))  # for their flags

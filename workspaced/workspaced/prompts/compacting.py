@@ -34,17 +34,13 @@ async def rebase(service: Service, params: p.Named, caller: str) -> int:
     return len(set(made.conversation.library) - set(data.library)) + len(data.left_out)
 
 
-async def take_over(service: Service, name: ConversationId, caller: str) -> int:
+async def take_over(service: Service, name: ConversationId, caller: str) -> None:
     """Compacts an imported conversation: its library takes over what its messages attach, read anew.
-
-    Returns the number of entries.
 
     Raises:
         WorkspacedError: as `assemble`.
     """
-    made, _seq = await record_attempt(service, name, partial(_taken_over, service), caller)
-    data = made.actions[-1].data if made.actions else None
-    return len(data.library) if isinstance(data, c.ContextFolded) else 0
+    await record_attempt(service, name, partial(_taken_over, service), caller)
 
 
 # -- on a worker thread --

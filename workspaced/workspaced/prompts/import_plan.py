@@ -28,13 +28,6 @@ from . import params as p
 from .commands import CONTENT, same, start_plan
 from .message_commands import NEEDS_NO_ID, READ_BY_US, nothing_uploaded, recorded
 
-ROLE_MISMATCH: Final = "ROLE_MISMATCH"
-ATTACHMENT_INVALID: Final = "ATTACHMENT_INVALID"
-SEARCH_INVALID: Final = "SEARCH_INVALID"
-SUMMARY_UNPLACED: Final = "SUMMARY_UNPLACED"
-SETTING_ASSUMED: Final = "SETTING_ASSUMED"
-CONVERSATION_TAKEN: Final = "CONVERSATION_TAKEN"
-
 _SETTINGS: Final = ("provider", "model", "context_window", "output_reserve")
 
 
@@ -78,7 +71,9 @@ def imported(read: ReadChat, params: p.Import, vault: VaultId | None) -> "Import
         up_to = MessageId(chat.summary.up_to)
         summary = (c.SummarySet(conversation=conversation, text_sha256=text, up_to=up_to), staging.blobs.values())
     elif chat.summary is not None:
-        checking.warn(1, SUMMARY_UNPLACED, "The summary is left out: the message that it goes up to is not there.")
+        checking.warn(
+            1, "SUMMARY_UNPLACED", "The summary is left out: the message that it goes up to is not there."
+        )
     return Importing(
         conversation, vault, settings, messages, summary, checking.warnings, named=params.conversation is not None
     )
@@ -117,7 +112,7 @@ def _start(chat: Chat, params: p.Import, checking: "_Checking") -> p.Start:
         if known[name] is None:
             known[name] = value
             checking.warn(
-                1, SETTING_ASSUMED, f"Neither the file nor the request says `{wire[name]}`; it is {value}."
+                1, "SETTING_ASSUMED", f"Neither the file nor the request says `{wire[name]}`; it is {value}."
             )
     missing = [wire[name] for name, value in known.items() if value is None]
     if missing:
@@ -194,7 +189,7 @@ class _Checking:
         for part in (name for name in empty if getattr(message, name)):
             what = "results of tools" if message.role == "user" and part == "attachments" else message.role
             self.warn(
-                line, ROLE_MISMATCH, f"A message of {what} has no {part.replace('_', ' ')}; they are left out."
+                line, "ROLE_MISMATCH", f"A message of {what} has no {part.replace('_', ' ')}; they are left out."
             )
         return replace(message, **empty)
 
@@ -202,21 +197,21 @@ class _Checking:
         of_kind = f"the attachment {attached.id[:ID_CHARS_MAX]!r} of kind {attached.kind}"
         if not attached.id and attached.kind not in NEEDS_NO_ID:
             self.warn(
-                line, ATTACHMENT_INVALID, f"An attachment of kind {attached.kind} without a name is left out."
+                line, "ATTACHMENT_INVALID", f"An attachment of kind {attached.kind} without a name is left out."
             )
             return None
         if attached.kind in READ_BY_US and attached.text is not None:
-            self.warn(line, ATTACHMENT_INVALID, f"The text of {of_kind} is left out: it is read from the vault.")
+            self.warn(line, "ATTACHMENT_INVALID", f"The text of {of_kind} is left out: it is read from the vault.")
             attached = replace(attached, text=None)
         if attached.kind == "image" and attached.text is not None and not attached.text.startswith("data:"):
             what = (
                 f"The text of {of_kind} is left out: it is no data URI. `workspaced context import` reads files."
             )
-            self.warn(line, ATTACHMENT_INVALID, what)
+            self.warn(line, "ATTACHMENT_INVALID", what)
             attached = replace(attached, text=None)
         if attached.kind != "selected_text" and (attached.before, attached.after) != (None, None):
             self.warn(
-                line, ATTACHMENT_INVALID, f"What stands around {of_kind} is left out: only a selection has it."
+                line, "ATTACHMENT_INVALID", f"What stands around {of_kind} is left out: only a selection has it."
             )
             attached = replace(attached, before=None, after=None)
         raw = {"kind": attached.kind, "id": attached.id, "title": attached.title}
@@ -237,7 +232,7 @@ class _Checking:
                 raise ValueError
             search = decoded(part.text, p.Search)
         except (ValueError, RecursionError):
-            self.warn(line, SEARCH_INVALID, "What a search found is taken as mere text: it is not in its form.")
+            self.warn(line, "SEARCH_INVALID", "What a search found is taken as mere text: it is not in its form.")
             return {"text": part.text}
         return {"search": msgspec.to_builtins(search)}
 
@@ -280,9 +275,11 @@ class Importing:
     @property
     def texts(self) -> list[bytes]:
         """The texts of the messages and of the summary."""
-        parts: list[tuple[c.Data, Iterable[bytes]]] = [*self._messages]
-        parts += [self._summary] if self._summary is not None else []
-        return [text for _data, texts in parts for text in texts]
+        return [text for _data, texts in self._parts for text in texts]
+
+    @property
+    def _parts(self) -> list[tuple[c.Data, Iterable[bytes]]]:
+        return [*self._messages, *([self._summary] if self._summary is not None else [])]
 
     def plan(self, now: Planned) -> list[Action]:
         """The actions to record; none if the log has all of it (a `Plan` of the log's writer).
@@ -305,12 +302,9 @@ class Importing:
             self._rename(ConversationId(uuid7()))
         written: set[bytes] = set()
         actions = [replace(each, vault=self._vault) for each in self._start(self.conversation)(now)]
-        parts: list[tuple[c.Data, Iterable[bytes]]] = [*self._messages]
-        parts += [self._summary] if self._summary is not None else []
-        for data, blobs in parts:
-            actions.append(
-                Action(data, vault=self._vault, blobs=tuple(each for each in blobs if each not in written))
-            )
+        for data, blobs in self._parts:
+            new = tuple(each for each in blobs if each not in written)
+            actions.append(Action(data, vault=self._vault, blobs=new))
             written.update(blobs)
         return actions
 
@@ -326,7 +320,7 @@ class Importing:
 
     def _rename(self, name: ConversationId) -> None:
         what = f"There is a conversation {self.conversation!r} already; this one is {name!r}."
-        self.warnings.append(ChatWarning(1, CONVERSATION_TAKEN, what))
+        self.warnings.append(ChatWarning(1, "CONVERSATION_TAKEN", what))
         self.conversation = name
         self._messages = [each._replace(data=replace(each.data, conversation=name)) for each in self._messages]
         if self._summary is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -73,7 +73,7 @@ class _Staging(BlobStaging):
         super().__init__()
         self._uploaded = uploaded
 
-    def content(self, part: "_WithText") -> str | None:
+    def content(self, part: params.Message | params.Attached | params.ToolResult) -> str | None:
         """The hash of a part's text; None if it has none."""
         if part.text_sha256 is not None:
             return self.keep(self._uploaded(part.text_sha256))
@@ -84,36 +84,24 @@ class _Staging(BlobStaging):
         return self._uploaded(sha256).decode()
 
 
-class _WithText(Protocol):
-    @property
-    def text(self) -> str | None: ...
-    @property
-    def text_sha256(self) -> str | None: ...
-
-
-class Resolved(NamedTuple):
-    message: c.MessageData
-    blobs: tuple[bytes, ...] = ()
-    """Texts that the message names besides those given with it."""
-
-
 def workspace_now(state: WorkspaceState, vault: VaultId | None) -> VaultState:
     """What the user looks at, at whichever machine of a link. What may not be shown is left out later."""
     return linked_state(state, vault, "me", system_clock()) or state.of(vault)
 
 
-def resolved(message: c.MessageData, workspace: VaultState) -> Resolved:
-    """The message with the note and the selected text that it attaches, as the workspace has them now.
+def resolved(message: c.MessageData, workspace: VaultState) -> tuple[c.MessageData, Iterable[bytes]]:
+    """The message with the note and the selected text that it attaches, as the workspace has them now; and the
+    texts that it names besides those given with it.
 
     The user may look at another note, or select something else, by the time that a prompt is assembled.
     """
     if not any(map(_needs_id, message.attachments)):
-        return Resolved(message)
+        return message, ()
     staging = BlobStaging()
     attachments = tuple(
         _as_it_is_now(each, workspace, staging) if _needs_id(each) else each for each in message.attachments
     )
-    return Resolved(replace(message, attachments=attachments), tuple(staging.blobs.values()))
+    return replace(message, attachments=attachments), staging.blobs.values()
 
 
 def as_given(message: Message | c.MessageData) -> Message | c.MessageData:

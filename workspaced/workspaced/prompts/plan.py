@@ -13,7 +13,7 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.layers import joined
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS
 from workspaced_tools.prompts.model.stored_texts import BlobStaging
-from workspaced_tools.prompts.model.types import Artifact, Envelope, Texts, Turn
+from workspaced_tools.prompts.model.types import Artifact, Texts, Turn
 from workspaced_tools.prompts.planning.asking import Held, plan_prompt
 from workspaced_tools.prompts.planning.checking import Call, Problem, planned
 from workspaced_tools.prompts.planning.plan_schema import plan_schema
@@ -76,9 +76,11 @@ async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checke
         shown = withheld_notes.shown(each.path for each in held)
         tools = _tools(asked, staging)
         seen = [each for each in held if each.path in shown]
-        envelope = made.envelope
-        query = joined(each for each in envelope.layers[-1].segments if each.kind == "query")
-        return Plan(plan_schema(tools), plan_prompt(query, seen, tools, composer=_composer(envelope)))
+        said = made.envelope.layers[-1].segments
+        query = joined(each for each in said if each.kind == "query")
+        # Empty if nothing says how the answer is to be written, or if the user's text ends with it.
+        composer = joined(each for each in said if (each.kind, each.id) == ("instruction", "composer"))
+        return Plan(plan_schema(tools), plan_prompt(query, seen, tools, composer=composer))
 
     return await with_conversation_view(service, conversation, make, caller)
 
@@ -93,13 +95,6 @@ def _tools(conversation: Conversation, texts: Texts) -> tuple[Definition, ...]:
     if settings.tools_sha256 is None:
         return tuple(Definition(tool.name, tool.description, tool.input_schema) for tool in TOOLS.values())
     return definitions_of(texts(settings.tools_sha256), OWN, provider_named(settings.provider)).tools
-
-
-def _composer(envelope: Envelope) -> str:
-    """How the answer is to be written; empty if nothing says so, or if the user's text ends with it."""
-    return joined(
-        each for each in envelope.layers[-1].segments if (each.kind, each.id) == ("instruction", "composer")
-    )
 
 
 def _held(conversation: Conversation, turn: Turn, texts: Texts) -> Iterator[Held]:

@@ -63,10 +63,6 @@ NOT_KEPT: Final = "[Text not kept]"
 WARNINGS_MAX: Final = 200
 """Warnings in the answer of an import; one more warning counts the others. A chat may have a hundred thousand."""
 
-MORE_WARNINGS: Final = "MORE_WARNINGS"
-TEXT_NOT_KEPT: Final = "TEXT_NOT_KEPT"
-IMAGE_TOO_LARGE: Final = "IMAGE_TOO_LARGE"
-ATTACHMENT_LOST: Final = "ATTACHMENT_LOST"
 
 _OF_SEVERAL: Final = ("folder", "tag")
 """Their notes are attached, each by itself."""
@@ -156,14 +152,14 @@ def _lost(read: ReadChat, library: Iterable[LibraryEntry]) -> Iterator[ChatWarni
             what = (
                 f"The {each.kind} {quoted(each.id or each.title or '')} is in no prompt: {why}. Attach it again."
             )
-            yield ChatWarning(line, ATTACHMENT_LOST, what)
+            yield ChatWarning(line, "ATTACHMENT_LOST", what)
 
 
 def _first(warnings: Sequence[ChatWarning]) -> Sequence[ChatWarning]:
     more = len(warnings) - WARNINGS_MAX
     if more <= 0:
         return warnings
-    return (*warnings[:WARNINGS_MAX], ChatWarning(1, MORE_WARNINGS, f"{more} more warnings are left out."))
+    return (*warnings[:WARNINGS_MAX], ChatWarning(1, "MORE_WARNINGS", f"{more} more warnings are left out."))
 
 
 def _conversation(state: WorkspaceState, name: str) -> Conversation:
@@ -267,7 +263,7 @@ class _Exporting:
         for image in images:
             content = self._blob(image.sha256)
             if content is None:
-                self._warned.append((self._index, TEXT_NOT_KEPT, "An image of this message is not kept."))
+                self._warned.append((self._index, "TEXT_NOT_KEPT", "An image of this message is not kept."))
             elif not self._is_too_large(uri := encoded(image.media_type, content)):
                 yield uri
 
@@ -275,7 +271,7 @@ class _Exporting:
         if len(uri) <= IMAGE_CHARS_MAX:
             return False
         what = f"An image of this message has {len(uri)} characters; the file has not got it."
-        self._warned.append((self._index, IMAGE_TOO_LARGE, what))
+        self._warned.append((self._index, "IMAGE_TOO_LARGE", what))
         return True
 
     def _text(self, name: str) -> str:
@@ -287,7 +283,7 @@ class _Exporting:
             return self._texts(name)
         except NotRecorded:
             what = "A text of this message is not kept: it may have been forgotten with its note."
-            self._warned.append((self._index, TEXT_NOT_KEPT, what))
+            self._warned.append((self._index, "TEXT_NOT_KEPT", what))
             return None
 
     def _layers(self, message: Message) -> dict[str, str]:

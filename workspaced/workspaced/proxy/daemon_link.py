@@ -6,9 +6,8 @@ after a call that was not answered in time all calls fail at once for DAEMON_PAU
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import anyio
 
@@ -22,7 +21,6 @@ from ..overlay.asking import METHOD
 _DAEMON_RETRY_S: Final = 1.0
 """How often the proxy looks for a daemon that did not run when it started."""
 logger = logging.getLogger(__name__)
-Result = TypeVar("Result")
 
 
 class DaemonLink:
@@ -72,7 +70,15 @@ class DaemonLink:
         if (told := self._untold.get(params.get("previousResponseId", ""))) is not None:
             with anyio.move_on_after(DAEMON_ANSWER_S):
                 await told.wait()
-        answer: dict[str, Any] = await self._in_time(lambda client: client.call(METHOD + below, params))
+        if (failure := self.failure) is not None:
+            raise failure
+        assert self._client is not None, "or there is a failure"
+        try:
+            with anyio.fail_after(DAEMON_ANSWER_S):
+                answer: dict[str, Any] = await self._client.call(METHOD + below, params)
+        except (TimedOut, TimeoutError):
+            self._paused_until = time.monotonic() + DAEMON_PAUSE_S
+            raise TimedOut(f"The daemon did not answer within {DAEMON_ANSWER_S:g} s.") from None
         return answer
 
     def will_tell(self, response_id: str) -> None:
@@ -89,14 +95,3 @@ class DaemonLink:
         finally:
             if (told := self._untold.pop(params.get("responseId", ""), None)) is not None:
                 told.set()
-
-    async def _in_time(self, call: Callable[[Client], Awaitable[Result]]) -> Result:
-        if (failure := self.failure) is not None:
-            raise failure
-        assert self._client is not None, "or there is a failure"
-        try:
-            with anyio.fail_after(DAEMON_ANSWER_S):
-                return await call(self._client)
-        except (TimedOut, TimeoutError):
-            self._paused_until = time.monotonic() + DAEMON_PAUSE_S
-            raise TimedOut(f"The daemon did not answer within {DAEMON_ANSWER_S:g} s.") from None

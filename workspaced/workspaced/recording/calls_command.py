@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -99,16 +100,12 @@ def list_command(
             raise opened.damage
         found = islice(filter(wanted.takes, reversed(opened.events())), limit)
         calls = [listed(event, opened.blob) for event in found][::-1]
-    output_rows(calls, _print_calls, "no calls")
-
-
-def _print_calls(calls: Sequence[Listed]) -> None:
-    print_table([_HEAD, *map(_row, calls)], right={0, 5, 6, 7}, drop=_DROPPED, wrap=_ARGUMENTS)
+    table = partial(print_table, right={0, 5, 6, 7}, drop=_DROPPED, wrap=4)
+    output_rows(calls, lambda rows: table([_HEAD, *map(_row, rows)]), "no calls")
 
 
 _DROPPED = (7, 5, 6, 2, 1)
 """TOOK, BYTES, ~TOKENS, CLIENT, TIME: what a narrow terminal does without, in this order."""
-_ARGUMENTS = 4
 _HEAD = ("SEQ", "TIME", "CLIENT", "TOOL", "ARGUMENTS", "BYTES", "~TOKENS", "TOOK", "")
 
 

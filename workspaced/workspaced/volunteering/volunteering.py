@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.ids import VaultId
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState, client_key
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.tools.tool import Tool
@@ -118,8 +118,17 @@ class OfferedEditor(NamedTuple):
 
 
 class Answered(msgspec.Struct, frozen=True):
+    """What a call of `volunteer_context` answered."""
+
     text: str | None
+    """None: nothing is new."""
     sight: dict[str, Any]
+    notes: list[NoteId]
+    textless: list[str]
+
+    @property
+    def words(self) -> str:
+        return self.text or ""
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -127,6 +136,10 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 _ANSWER: Final = msgspec.json.Decoder(_Answer)
+
+
+def answer_of(payload: bytes) -> Answered:
+    return _ANSWER.decode(payload).data
 
 
 class Volunteering:
@@ -255,7 +268,7 @@ class Volunteering:
         call, reason = await self._call(VOLUNTEER, arguments, vault, client)
         if call is None:
             return None, None, reason
-        data = _ANSWER.decode(call.answer.payload).data
+        data = answer_of(call.answer.payload)
         return call, data, "nothingNew" if data.text is None else None
 
     async def _call(
