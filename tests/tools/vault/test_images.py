@@ -510,3 +510,40 @@ def test_without_pillow_a_large_image_is_named_with_what_to_install(
     assert isinstance(first, ImageFailure) and first.code == "IMAGE_TOO_LARGE"
     assert "pip install pillow" in first.message
     assert isinstance(second, NoteImage)
+
+
+def test_a_folder_of_images_alone_that_goes_takes_its_images_along(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "v1.0/a.png": PNG, "b/a.png": OTHER})
+    assert seen(vault) == ["b/a.png"]
+    (vault.root.path / "b").rename(vault.root.path / "v2.0")
+    vault.changed(["b", "v2.0"])
+    assert seen(vault) == ["v1.0/a.png"]
+
+
+def test_images_are_known_after_a_restart(make_vault: MakeVault, tmp_path: Any) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG}, cache_dir=tmp_path / "cache")
+    vault.close()
+    again = Vault(vault.root.path, cache_dir=tmp_path / "cache")
+    again.reconcile()
+    assert seen(again) == ["a.png"]
+    again.close()
+
+
+def test_after_a_reconcile_that_failed_no_image_is_shown(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG})
+    vault._indexer.error = "The index cannot be written."
+    assert seen(vault) == ["INDEX_BUILDING"]
+
+
+def test_a_note_that_a_call_finds_private_withholds_the_images_it_had(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "s.md": "![[a.png]]", "a.png": PNG})
+    (vault.root.path / "s.md").write_text(PRIVATE)
+    vault.notes.read([NoteId("s.md")])
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
+
+
+def test_a_rule_that_comes_later_withholds_the_images_of_the_notes_it_denies(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "![[a.png]]", "x/s.md": "![[a.png]]", "a.png": PNG})
+    (vault.root.path / ".workspacedignore").write_text("/x/\n")
+    vault.policy.refresh()
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
