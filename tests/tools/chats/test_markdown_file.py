@@ -179,13 +179,6 @@ def test_every_chat_is_read_as_it_was_written(chat: Chat) -> None:
 
 
 @settings(max_examples=examples(200))
-@given(st.lists(TEXT, min_size=1, max_size=3), TEXT)
-def test_every_text_stays_with_its_own_message(texts: list[str], path: str) -> None:
-    chat = Chat(messages=tuple(user(text, note(path)) for text in texts))
-    assert read_chat(write_chat(chat)).chat == chat
-
-
-@settings(max_examples=examples(200))
 @given(st.one_of(TEXT, st.lists(HOSTILE, max_size=12).map("\n".join)))
 def test_any_text_at_all_is_read_or_refused_by_its_type(text: str) -> None:
     for given_text in (text, MARK + text, "---\n" + text):
@@ -254,11 +247,6 @@ def test_unknown_front_matter_of_a_newer_version_is_kept_and_written_again() -> 
     assert read.chat.more == {"workspaced": "private", "next": {"a": [1, "x"]}}
     again = read_chat(write_chat(read.chat)).chat
     assert again == read.chat and again.version == 2
-
-
-def test_front_matter_of_long_names_is_kept() -> None:
-    chat = Chat(more={"k" * 2_000: {"x" * 2_000: [{"y: z": None}, -1.5e300]}})
-    assert read_chat(write_chat(chat)).chat == chat
 
 
 # -- what a person sees --
@@ -385,11 +373,6 @@ def test_a_text_that_is_no_chat_is_refused(text: str) -> None:
 def test_an_id_that_stands_twice_is_the_first_messages_alone() -> None:
     one = '**user**\n<!-- workspaced: {"id":"m"} -->\nHi.\n'
     assert [each.id for each in read_chat(one * 2).chat.messages] == ["m", None]
-
-
-def test_a_chat_without_messages_is_one() -> None:
-    chat = Chat(conversation="talk")
-    assert read_chat(write_chat(chat)).chat == chat
 
 
 # -- files of other tools --

@@ -7,7 +7,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,10 +58,10 @@ from workspaced_tools.ports.questions import (
     Visits,
 )
 from workspaced_tools.ports.vault import LinkName, SearchQuery
-from workspaced_tools.recording.format import question_json, raised, read_recording, refused, shown_of
+from workspaced_tools.recording.format import read_recording, shown_of
 from workspaced_tools.recording.view_recorder import Exchanges, RecordingVault, ViewRecorder, recorded
-from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault, error_of
-from workspaced_tools.sharing.gate import shared_view, sharing_off
+from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.vault.files.selected_files import FileChoice
 from workspaced_tools.vault.vault import Vault as Folder
 
@@ -191,33 +190,6 @@ def test_every_question_is_asked_here_and_a_recording_knows_the_form_of_its_answ
     every = set(Question.__subclasses__())
     assert every == set(QUESTIONS) | OF_THE_LOG | TO_THE_MEMORY
     assert {each.name for each in every} == set(ANSWER_TYPES)
-
-
-def test_a_question_is_recorded_as_its_name_and_its_fields() -> None:
-    assert {kind.name: question_json(asked[0]) for kind, asked in QUESTIONS.items() if kind is not Read} == {
-        "resolve": b'["a.md"]',
-        "resolve_from": b'["b","a.md"]',
-        "link_targets": (
-            b'["a.md",[{"target":"b","wiki":true},{"target":"Nowhere","wiki":true},'
-            b'{"target":"one/Twin.md","wiki":false}]]'
-        ),
-        "incoming": b'["a.md",1]',
-        "names": msgspec.json.encode([NOTES]),
-        "names_like": b'["b",5]',
-        "search": (b'[{"words":"zebra","limit":2,"among":null,"tags":[],"folder":null,"namesOnly":false}]'),
-        "images": b'["pictures.md"]',
-        "outline": b'["code/f.py"]',
-        "members": b'["one",null,9]',
-        "similar": b'["a.md",5]',
-        "sharing_tags": b'["a.md",5]',
-        "overview": b"[0]",
-        "note_count": b"[]",
-        "index_state": b"[]",
-    }
-    assert (Read.name, question_json(Read([A]))) == ("read", b'[["a.md"]]')
-    assert (Visits.name, question_json(Visits())) == ("visits", b"[]")
-    assert (VersionOf.name, question_json(VersionOf(A, None, "x"))) == ("version", b'["a.md",null,"x"]')
-    assert (ManifestOf.name, question_json(ManifestOf(None, "m"))) == ("manifest", b'[null,"m"]')
 
 
 @pytest.mark.parametrize("level", ["all", "names"])
@@ -436,21 +408,6 @@ def test_a_recording_vault_lets_what_is_no_exception_pass_unrecorded() -> None:
     with pytest.raises(Stop):
         RecordingVault(Stopping(), exchanges).ask(NoteCount())
     assert exchanges == []
-
-
-def test_without_a_vault_there_is_little_to_record() -> None:
-    recorder = recorder_over()
-    recording = read_recording(recorded(recorder, "agent", Kept().keep), "it")
-    assert (recording.served, recording.level, recording.asked) == (False, "all", ())
-    assert recorder.view.vault.ask(Visits()) == ()
-
-
-def test_of_a_call_that_no_tool_was_run_for_the_refusal_is_recorded() -> None:
-    error = sharing_off("agent")
-    recording = read_recording(refused(raised(error), "agent"), "it")
-    assert not recording.asked and recording.refused is not None
-    again = error_of(recording.refused)
-    assert (type(again), str(again)) == (type(error), str(error))
 
 
 # -- the state, as far as it was shown --

@@ -10,18 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import past_world
-from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
-from workspaced_events.clock import event_time
 from workspaced_events.ids import NoteId
-from workspaced_events.replay.log_cursor import Moment
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF
-from workspaced_tools.errors import NotRecorded
-from workspaced_tools.recording.format import VERSION, Exchange, Recording
-from workspaced_tools.replay.past_facts import Past
-from workspaced_tools.replay.recorded_reads import decode_reads
 
 Json = dict[str, Any]
 PATHS = ("a.md", "b.md", "work/c.md", "work/Alpha.md")
@@ -462,34 +454,3 @@ def test_a_diff_between_two_past_moments(world: Any) -> None:
     told = world.told(calls[1], "get_note_diff", reference="a.md", sinceSeq=calls[0])
     assert told["data"]["diff"] == "@@ -1 +1 @@\n-one\n+two\n"
     assert code(world, calls[0], "get_note_diff", reference="a.md", sinceSeq=calls[1]) == "INVALID_ARGUMENT"
-
-
-def test_what_a_question_costs_grows_no_faster_than_the_calls_that_it_looks_at() -> None:
-    """Calls each of which asked for another note that was not there."""
-
-    class Named:
-        """Stands for `Recordings`: what each call asked is made here, and not read from blobs."""
-
-        notes = None
-
-        def of(self, called: c.ToolCalled, _budget: Any) -> Any:
-            asked = Exchange("resolve", msgspec.Raw(f'["none {called.tail}"]'.encode()), msgspec.Raw(b"{}"))
-            return decode_reads(Recording(VERSION, asked=(asked,)))
-
-    def seconds(calls: int) -> float:
-        events = past_world.Events()
-        for seq in range(1, calls + 1):
-            data = c.ToolCalled(
-                "t", "agent", {}, seq - 1, "", 1, 1, True, event_time(seq * 1_000_000), seq - 1, str(seq)
-            )
-            made = ENTRY_OF[c.ToolCalled].event(seq, f"id-{seq}", data.now, "ui", past_world.V, data)
-            events.all.append(made)
-        past = Past(events, Named(), past_world.V, Moment(calls, event_time(10**15), lasts=True))  # type: ignore[arg-type]
-
-        def ask() -> None:
-            with pytest.raises(NotRecorded):
-                past.other_version(NoteId("a.md"), "")
-
-        return thread_seconds(ask)
-
-    assert grows_linearly(seconds, 2_000, 8_000)

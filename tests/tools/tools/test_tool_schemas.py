@@ -80,19 +80,6 @@ CORE = ("get_workspace_context", "get_current_note", "get_note_by_reference", "s
 every_tool = pytest.mark.parametrize("name", TOOLS)
 
 
-def test_tools_come_in_a_fixed_order() -> None:
-    assert list(TOOLS)[:8] == [
-        "get_workspace_context",
-        "get_current_note",
-        "get_note_by_reference",
-        "get_note_diff",
-        "search_workspace",
-        "get_related_notes",
-        "get_workspace_summary",
-        "get_navigation_history",
-    ]
-
-
 def test_the_list_is_short_in_the_shape_that_a_model_sees() -> None:
     """One token of tekken is about 3.9 of these characters; `make bench ONLY=definitions` counts tokens."""
 
@@ -152,11 +139,6 @@ def test_the_listed_schema_has_bounds_and_defaults_of_numbers_and_leaves_out_the
         Draft202012Validator(schema).validate({**REQUIRED.get(name, {}), "at": "3", "minSeq": 1})
 
 
-def test_texts_in_parts_describe_their_truncation() -> None:
-    paged = {name for name, tool in TOOLS.items() if "truncation" in tool.output_schema["properties"]}
-    assert paged == {"get_current_note", "get_note_by_reference", "get_note_diff"}
-
-
 @every_tool
 def test_a_failure_with_its_code_and_hint_fits_and_any_other_field_does_not(name: str) -> None:
     failure = {"success": False, "error": "No.", "code": "READ_ERROR", "message": "Do this.", "asOfSeq": 1}
@@ -190,21 +172,16 @@ def test_integers_are_taken_within_their_range_only(name: str, argument: str) ->
 
 
 @every_tool
-def test_a_moment_is_taken_everywhere_by_sequence_or_time(name: str) -> None:
+def test_a_moment_and_a_least_sequence_are_taken_everywhere(name: str) -> None:
     base = REQUIRED.get(name, {})
+    assert TOOLS[name].check({**base, "minSeq": 9}).min_seq == 9
+    with pytest.raises(ArgumentInvalid, match="minSeq"):
+        TOOLS[name].check({**base, "minSeq": -1})
     for at in (0, 9, "9", "2026-03-01T12:00:00Z", None):
         assert TOOLS[name].check({**base, "at": at}).at == at
     for at in (True, 1.5, [1]):
         with pytest.raises(ArgumentInvalid, match="'at': expected a sequence or an ISO 8601 time"):
             TOOLS[name].check({**base, "at": at})
-
-
-@every_tool
-def test_min_seq_is_taken_everywhere(name: str) -> None:
-    base = REQUIRED.get(name, {})
-    assert TOOLS[name].check({**base, "minSeq": 9}).min_seq == 9
-    with pytest.raises(ArgumentInvalid, match="minSeq"):
-        TOOLS[name].check({**base, "minSeq": -1})
 
 
 @pytest.mark.parametrize(("name", "flag"), FLAGS)

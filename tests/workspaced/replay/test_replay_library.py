@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from support import session_machine as sessions
 from support.profiles import examples
 
-import workspaced
 from workspaced import replay
 from workspaced.cli import run
-from workspaced_events.errors import InvalidArgument, LogDamaged, NeverTrue, WorkspacedError
+from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
 from workspaced_events.projections import workspace_fold
 from workspaced_events.replay import kept_folds
 from workspaced_events.replay.json_lines import export_lines
@@ -83,9 +82,6 @@ def kinds(log: replay.Log) -> list[str]:
 
 
 class TestOpening:
-    def test_the_module_is_there_without_being_imported(self) -> None:
-        assert workspaced.replay is replay
-
     def test_a_data_directory_an_export_a_bundle_and_a_stream_are_logs(
         self, recorded: Any, bundle: Path, log: replay.Log, tmp_path: Path
     ) -> None:
@@ -320,23 +316,6 @@ class TestRecordedCalls:
             for ask in (call.again, lambda: call.served):
                 with pytest.raises(NotRecorded):
                     ask()
-
-
-class TestFinding:
-    def test_gives_the_event_at_which_it_begins(self, log: replay.Log) -> None:
-        event = log.find("pinnedNotes[0].id == 'b.md'")
-        assert (event.type, event.data.note) == ("note_pinned", "b.md")
-        assert log.at(event.seq - 1).state_json()["pinnedNotes"] == []
-
-    def test_says_what_is_never_so_and_what_is_so_from_the_start(self, log: replay.Log) -> None:
-        with pytest.raises(NeverTrue):
-            log.find("activeNote.id == 'nobody.md'")
-        with pytest.raises(WorkspacedError, match="already"):
-            log.find("!activeNote")
-        with pytest.raises(InvalidArgument):
-            log.find("activeNote.id ==")
-        with pytest.raises(InvalidArgument):
-            log.find("activeNote", vault="three")
 
 
 class TestTheCommand:
