@@ -191,15 +191,15 @@ def test_any_text_at_all_is_read_or_refused_by_its_type(text: str) -> None:
         assert again.chat == read.chat
 
 
-@pytest.mark.parametrize("marks", ["", "\\", "\\\\"])
-@pytest.mark.parametrize(
-    "line",
-    [
+LIKE_OURS = (
+    *(
         "**user**",
         "**summary** \r",
         "**assistant** · yesterday",
         "**robot** · 2026-03-01",
         "[Context: Notes: a.md]",
+    ),
+    *(
         "[Context:",
         "<!-- workspaced: {} -->",
         "<!-- workspaced:",
@@ -208,13 +208,17 @@ def test_any_text_at_all_is_read_or_refused_by_its_type(text: str) -> None:
         "**user**: text",
         "**bold**",
         "words",
-    ],
+    ),
 )
-def test_a_line_that_looks_like_one_of_the_files_own_is_a_line_of_its_text(line: str, marks: str) -> None:
-    text = f"{marks}{line}\n{marks}{line}\nx\n{marks}{line}\ny\n{marks}{line}"
-    chat = Chat(summary=SavedSummary(text), messages=(user(text), user(text, note("a.md"), id="m")))
-    read = read_chat(write_chat(chat))
-    assert read.chat == chat and read.warnings == ()
+
+
+@pytest.mark.parametrize("marks", ["", "\\", "\\\\"])
+def test_a_line_that_looks_like_one_of_the_files_own_is_a_line_of_its_text(marks: str) -> None:
+    for line in LIKE_OURS:
+        text = f"{marks}{line}\n{marks}{line}\nx\n{marks}{line}\ny\n{marks}{line}"
+        chat = Chat(summary=SavedSummary(text), messages=(user(text), user(text, note("a.md"), id="m")))
+        read = read_chat(write_chat(chat))
+        assert read.chat == chat and read.warnings == ()
 
 
 @pytest.mark.parametrize(

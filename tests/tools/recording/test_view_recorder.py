@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import images
+from support.client_view import Visited
 from support.profiles import examples
 
 import workspaced_events.errors as event_errors
@@ -193,16 +194,15 @@ def test_every_question_is_asked_here_and_a_recording_knows_the_form_of_its_answ
 
 
 @pytest.mark.parametrize("level", ["all", "names"])
-@pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.name)
-def test_a_recording_answers_as_the_vault_did(folder: Folder, kind: type[Question[Any]], level: Sharing) -> None:
-    kept = Kept()
-    recorder = recorder_over(folder, level=level)
-    told = [outcome(recorder.view.vault, each) for each in QUESTIONS[kind]]
-    again = RecordedVault(kept.answers(recorder))
-    assert [outcome(again, each) for each in QUESTIONS[kind]] == told
-    assert len(recorder.exchanges) == len(told)
-    if level == "names":
-        assert not kept.blobs  # no text
+def test_a_recording_answers_as_the_vault_did(folder: Folder, level: Sharing) -> None:
+    for asked in QUESTIONS.values():
+        kept = Kept()
+        recorder = recorder_over(folder, level=level)
+        told = [outcome(recorder.view.vault, each) for each in asked]
+        again = RecordedVault(kept.answers(recorder))
+        assert [outcome(again, each) for each in asked] == told
+        assert len(recorder.exchanges) == len(told)
+        assert level == "all" or not kept.blobs  # no text
 
 
 def outcome(vault: VaultPort, question: Question[Any]) -> Any:
@@ -254,18 +254,6 @@ def test_a_recording_answers_as_the_past_did(folder: Folder) -> None:
 VISITS = [Visit(NoteId(f"{name}.md"), at, NOW, None) for at, name in enumerate("abcabd", start=1)]
 
 
-class Visited:
-    """A `HistoryPort` with these visits, or none that can be read."""
-
-    def __init__(self, visits: Sequence[Visit] | Exception) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        if isinstance(self._visits, Exception):
-            raise self._visits
-        return self._visits
-
-
 @given(st.lists(st.sampled_from(VISITS)), st.frozensets(st.sampled_from("abcd")))
 def test_a_recording_gives_the_visits_that_were_shared(visits: list[Visit], gone: frozenset[str]) -> None:
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
@@ -303,13 +291,13 @@ class Raising:
         raise self._error
 
 
-@pytest.mark.parametrize("kind", error_classes(), ids=lambda kind: kind.__name__)
-def test_an_error_of_ours_is_raised_again_as_it_was(kind: type[WorkspacedError]) -> None:
-    error = kind("What is wrong", hint="What to do.", candidates=[{"id": "a.md", "n": 1}], seq=3)
-    recorder = recorder_over(Raising(error))
-    told = outcome(recorder.view.vault, NoteCount())
-    again = RecordedVault(Kept().answers(recorder))
-    assert outcome(again, NoteCount()) == told == (kind, error.message, error.hint, error.details)
+def test_an_error_of_ours_is_raised_again_as_it_was() -> None:
+    for kind in error_classes():
+        error = kind("What is wrong", hint="What to do.", candidates=[{"id": "a.md", "n": 1}], seq=3)
+        recorder = recorder_over(Raising(error))
+        told = outcome(recorder.view.vault, NoteCount())
+        again = RecordedVault(Kept().answers(recorder))
+        assert outcome(again, NoteCount()) == told == (kind, error.message, error.hint, error.details)
 
 
 def test_of_other_errors_only_that_there_was_one_is_kept() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from support.client_view import Visited
 from support.patience import is_indexed
 from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
@@ -94,16 +95,6 @@ class FakeVault:
 
     def index_state(self) -> str:
         return self._state
-
-
-class Visited:
-    """Implements `HistoryPort`."""
-
-    def __init__(self, visits: Sequence[Visit]) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        return self._visits
 
 
 def at(minute: int) -> str:
