@@ -149,11 +149,6 @@ def test_what_is_not_kept_is_counted_instead_of_guessed(tmp_path: Path) -> None:
     assert found["notes"] == [] and found["notKept"] == found["read"] == 33
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=201", "offset=-1", "status=none", "from=x", "until=3"])
-def test_parameters_that_make_no_sense_are_refused(inspector: Inspector, query: str) -> None:
-    assert inspector.error(f"/api/coverage?{query}") == (400, "INVALID_ARGUMENT")
-
-
 def test_a_bundle_that_begins_between_two_prompts_shows_the_later_one(
     inspector: Inspector, data: Path, tmp_path: Path
 ) -> None:

@@ -1,25 +1,17 @@
 """Findings over the inspector's API: the demo's wrong answer with its cause, and logs with less to say."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-from support import ROOT
-from support.inspector import Inspector, environment_in
+from support.inspector import Inspector
 
 from workspaced import replay
+from workspaced.demo.morning import INSTALLED
 from workspaced.inspector.views.found.findings import FindingsParameters, findings
 from workspaced_events.schema.catalogue import NoteFile
 
-MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
 KICKOFF = "projects/ferrybook/Kickoff.md"
-
-
-@pytest.fixture(scope="module")
-def morning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
-    with Inspector(MORNING, env=environment_in(tmp_path_factory.mktemp("home"))) as started:
-        yield started
 
 
 def test_a_prompt_that_read_an_older_note_is_found_with_both_texts(morning: Inspector) -> None:
@@ -69,7 +61,7 @@ class Swept:
 
 
 def test_without_the_texts_an_older_note_is_found_all_the_same() -> None:
-    with replay.open(MORNING) as log:
+    with replay.open(INSTALLED) as log:
         inspected: Any = SimpleNamespace(log=Swept(log))
         shown = findings(inspected, FindingsParameters()).findings
     [found] = [each for each in shown if each.note == KICKOFF]

@@ -254,19 +254,12 @@ def test_marks_stand_where_a_provider_may_cache(morning: Prompts) -> None:
     assert tokens == sorted(tokens) and tokens[-1] == shown["prompt"]["estimate"]
 
 
-def test_the_body_is_that_of_the_command_line(morning: Prompts) -> None:
+def test_the_body_is_that_of_the_command_line_and_can_be_saved(morning: Prompts) -> None:
     found = morning.get(f"prompts/{FOLDED}/body")
     [told] = morning.cli("show", LETTER, "--prompt", str(FOLDED), "--body", "sent")
-    assert json.loads(found["text"]) == told
-    assert (found["shape"], found["same"]) == ("anthropic", True)
-    assert found["bytes"] == len(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode())
-
-
-def test_the_bytes_of_the_body_can_be_saved(morning: Prompts) -> None:
-    [told] = morning.cli("show", LETTER, "--prompt", str(FOLDED), "--body", "sent")
     saved = morning.inspector.request("GET", f"/api/prompts/{FOLDED}/sent")
-    assert json.loads(saved.content) == told
-    assert len(saved.content) == morning.get(f"prompts/{FOLDED}/body")["bytes"]
+    assert json.loads(found["text"]) == json.loads(saved.content) == told
+    assert (found["shape"], found["same"], found["bytes"]) == ("anthropic", True, len(saved.content))
     assert f"prompt-{FOLDED}.json" in saved.headers["content-disposition"]
 
 

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import pytest
 from support import TESTS
 from support import random_log as logs
 from support.daemon import ANSWER_S, Factory
-from support.inspector import Inspector
+from support.inspector import Inspector, environment_in
 
 from workspaced import replay
-from workspaced.demo import morning
+from workspaced.demo.morning import INSTALLED
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
@@ -32,7 +32,6 @@ EVENTS = logs.recorded(
     c.NoteUnpinned(A),
 )
 TWO_PINS = "length(pinnedNotes) > `1`"
-MORNING = Path(morning.__file__).with_name("morning.wsb")
 MORNING_PINS = "length(pinnedNotes) > `2`"
 NAMED = "contains(pinnedNotes[].id, 'budget.md')"
 RUNNING = ("finding", "shrinking")
@@ -43,9 +42,11 @@ def write(file: Path, events: list[Event]) -> Path:
     return file
 
 
-@pytest.fixture
-def inspector(inspect: Callable[..., Inspector], tmp_path: Path) -> Inspector:
-    return inspect(write(tmp_path / "log.jsonl", EVENTS))
+@pytest.fixture(scope="module")
+def inspector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
+    folder = tmp_path_factory.mktemp("search")
+    with Inspector(write(folder / "log.jsonl", EVENTS), env=environment_in(folder)) as running:
+        yield running
 
 
 def ended(inspector: Inspector) -> dict[str, Any]:
@@ -126,17 +127,18 @@ class TestASearch:
 
     @pytest.mark.parametrize("wrong", ["pinnedNotes[", "pinned", "nothing(seq)", "", "x" * 10_001])
     def test_is_not_begun_with_what_is_no_expression(self, inspector: Inspector, wrong: str) -> None:
-        given = {"expression": wrong}
-        assert inspector.error("/api/search", "POST", json=given) == (400, "INVALID_ARGUMENT")
-        assert inspector.get("/api/search")["phase"] == "none"
+        before = inspector.get("/api/search")
+        assert inspector.error("/api/search", "POST", json={"expression": wrong}) == (400, "INVALID_ARGUMENT")
+        assert inspector.get("/api/search") == before
 
     def test_is_begun_by_a_post_with_the_token_alone(self, inspector: Inspector) -> None:
+        before = inspector.get("/api/search")
         given = {"expression": TWO_PINS}
         without = {"Authorization": ""}
         assert inspector.error("/api/search", "POST", json=given, headers=without) == (401, "TOKEN_WRONG")
         foreign = {"Origin": "http://evil.example"}
         assert inspector.error("/api/search", "POST", json=given, headers=foreign) == (403, "FOREIGN_ORIGIN")
-        assert inspector.get("/api/search")["phase"] == "none"
+        assert inspector.get("/api/search") == before
 
 
 class TestALongSearch:
@@ -168,6 +170,7 @@ class TestALongSearch:
 
 class TestItsFiles:
     def test_are_there_once_something_was_found(self, inspector: Inspector) -> None:
+        searched(inspector, "length(pinnedNotes) > `9`")
         for name in ("bundle", "test"):
             assert inspector.error(f"/api/search/{name}") == (404, "NOT_RECORDED")
 
@@ -191,7 +194,7 @@ class TestItsFiles:
     def test_are_a_bundle_of_the_calls_that_saw_it(
         self, inspect: Callable[..., Inspector], tmp_path: Path, redacted: bool
     ) -> None:
-        inspector = inspect(MORNING)
+        inspector = inspect(INSTALLED)
         found = searched(inspector, MORNING_PINS)
         assert (found["found"]["seq"], found["seen"]) == (13, {"last": 192, "calls": 21, "prompts": 12})
         bundle = save(inspector, "bundle", tmp_path, redacted=redacted, withCalls=True)
