@@ -168,7 +168,7 @@ def read_file(name: str) -> ReadChat:
 # -- round trips --
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(150))
 @given(CHAT)
 def test_every_chat_is_read_as_it_was_written(chat: Chat) -> None:
     text = write_chat(chat)

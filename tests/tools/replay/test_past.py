@@ -228,13 +228,6 @@ def test_a_version_that_was_only_reported_is_found_where_it_was_read_later(world
     assert content(world, told) == "new"
 
 
-def test_equal_bytes_written_anew_are_another_version(world: Any) -> None:
-    world.recorded_call("get_note_by_reference", reference="a.md", includeMetadata=True)
-    world.write("a.md", "between")
-    world.write("a.md", TEXTS[0])
-    assert content(world, world.events.tail) == "NOT_RECORDED"
-
-
 def test_of_a_deleted_note_nothing_is_told_after_its_end(world: Any) -> None:
     call = world.recorded_call("get_note_by_reference", reference="a.md")
     deleted = world.append(c.NoteDeleted(NoteId("a.md")))
@@ -251,14 +244,6 @@ def test_a_renamed_note_is_told_of_by_the_name_of_the_moment(world: Any) -> None
     assert "zebra" in content(world, renamed, "work/c.md")
     assert content(world, renamed) == content(world, first, "work/c.md") == "NOT_RECORDED"
     assert content(world, world.events.tail) == "NOT_RECORDED"
-
-
-def test_what_took_the_place_of_another_note_is_not_taken_for_it(world: Any) -> None:
-    world.recorded_call("get_note_by_reference", reference="a.md")
-    world.recorded_call("get_note_by_reference", reference="b.md")
-    world.append(c.NoteRenamed(NoteId("a.md"), NoteId("b.md")))
-    assert "zebra" in content(world, world.events.tail, "b.md")
-    assert "Beta" not in content(world, world.events.tail, "b.md")
 
 
 def test_notes_are_not_counted_as_before_once_one_came(world: Any) -> None:
@@ -331,17 +316,6 @@ def test_texts_that_were_swept_are_not_recorded(world: Any) -> None:
     world.blobs.clear()
     assert content(world, call) == "NOT_RECORDED"
     assert code(world, at, "get_current_note") == "NOT_RECORDED"
-
-
-def test_what_failed_once_is_not_taken_to_fail_later(world: Any) -> None:
-    (world.folder / "a.md").unlink()
-    (world.folder / "a.md").mkdir()
-    call = world.recorded_call("get_note_by_reference", reference="a.md")
-    failure = code(world, call, "get_note_by_reference", reference="a.md")
-    world.append(c.ActiveNoteCleared())
-    later = code(world, world.events.tail, "get_note_by_reference", reference="a.md")
-    assert later in ("NOT_RECORDED", failure)
-    assert failure in ("READ_ERROR", "NOTE_NOT_FOUND")
 
 
 # -- what is withheld by now --

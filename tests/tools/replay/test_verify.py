@@ -85,15 +85,6 @@ def test_what_was_served_is_answered_again(data: Path) -> None:
         assert each.outcome is Outcome.SAME and each.served == each.answered and not each.why
 
 
-def test_verifying_changes_nothing(data: Path) -> None:
-    def files() -> dict[Path, bytes]:
-        return {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
-
-    before = files()
-    verified(data)
-    assert files() == before
-
-
 # -- what is kept changed --
 
 

@@ -1,4 +1,4 @@
-"""How an inspector starts and ends, and what it says of a log that it cannot read."""
+"""How an inspector starts and ends, and what it says of a log that it cannot read and of what is asked wrongly."""
 
 import signal
 import socket

@@ -1,6 +1,5 @@
 """Find and shrink over the inspector's API: one search at a time, its story, and its files."""
 
-import shutil
 import subprocess
 import sys
 import time
@@ -9,17 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import TESTS
 from support import random_log as logs
 from support.daemon import ANSWER_S, Factory
 from support.inspector import Inspector, environment_in
+from support.stored_logs import as_export
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import Event
 
 V, A, B, C = VaultId("v"), NoteId("a.md"), NoteId("budget.md"), NoteId("c.md")
 EVENTS = logs.recorded(
@@ -37,15 +34,10 @@ NAMED = "contains(pinnedNotes[].id, 'budget.md')"
 RUNNING = ("finding", "shrinking")
 
 
-def write(file: Path, events: list[Event]) -> Path:
-    file.write_bytes(b"".join(export_lines("log-1", events)))
-    return file
-
-
 @pytest.fixture(scope="module")
 def inspector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
     folder = tmp_path_factory.mktemp("search")
-    with Inspector(write(folder / "log.jsonl", EVENTS), env=environment_in(folder)) as running:
+    with Inspector(as_export(folder / "log.jsonl", EVENTS), env=environment_in(folder)) as running:
         yield running
 
 
@@ -105,21 +97,6 @@ class TestASearch:
         always = searched(inspector, "seq >= `0`")
         assert (always["phase"], always["code"]) == ("failed", "ALREADY_TRUE")
 
-    def test_finds_what_is_before_the_damage_of_a_log(
-        self, inspect: Callable[..., Inspector], tmp_path: Path
-    ) -> None:
-        log = shutil.copytree(TESTS / "data" / "logs" / "v1", tmp_path / "damaged")
-        segment = min((log / "log").glob("*.wlog"))
-        segment.write_bytes(segment.read_bytes()[:2_900] + b"no event\n")
-        inspector = inspect(log)
-        assert inspector.get("/api/about")["damage"] is not None
-        shown = searched(inspector, TWO_PINS)
-        assert (shown["phase"], shown["found"]["words"], len(shown["story"])) == (
-            "done",
-            "pinned Tagebuch/März.md",
-            3,
-        )
-
     def test_looks_at_another_vault(self, inspector: Inspector) -> None:
         assert searched(inspector, TWO_PINS, vault="v")["phase"] == "done"
         other = searched(inspector, TWO_PINS, vault="none")
@@ -146,7 +123,7 @@ class TestALongSearch:
     def long(self, inspect: Callable[..., Inspector], tmp_path: Path) -> Inspector:
         """Over a log in which shrinking takes long: many pins, all of which matter."""
         pins = [c.NotePinned(NoteId(f"{number}.md")) for number in range(900)]
-        return inspect(write(tmp_path / "long.jsonl", logs.recorded(*logs.opened(V), *pins)))
+        return inspect(as_export(tmp_path / "long.jsonl", logs.recorded(*logs.opened(V), *pins)))
 
     def test_is_stopped_and_keeps_what_it_found(self, long: Inspector) -> None:
         long.post("/api/search", expression="length(pinnedNotes) >= `900`")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support import random_log as logs
 from support.inspector import Inspector, environment_in
+from support.stored_logs import as_export
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
@@ -16,7 +17,6 @@ from workspaced.inspector.inspected import Inspected
 from workspaced.inspector.subject import Subject
 from workspaced.inspector.views import texts
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
 
 NOTE = NoteId("読書/ガラス 🫖 café.md")
@@ -27,8 +27,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
     """Over a log of five events that name NOTE, behind the two that open it."""
     folder = tmp_path_factory.mktemp("named")
     events = logs.recorded(*logs.opened(VaultId("v")), *[c.ActiveNoteSet(NOTE)] * 5)
-    (folder / "log.jsonl").write_bytes(b"".join(export_lines("log-1", events)))
-    with Inspector(folder / "log.jsonl", env=environment_in(folder)) as running:
+    with Inspector(as_export(folder / "log.jsonl", events), env=environment_in(folder)) as running:
         yield running
 
 

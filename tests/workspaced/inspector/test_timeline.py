@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support import random_log
 from support.inspector import Inspector
+from support.stored_logs import as_export
 
-from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
 
 Inspect = Callable[..., Inspector]
@@ -20,9 +20,7 @@ def of_actions(inspect: Inspect, tmp_path: Path) -> Callable[..., Inspector]:
     """An inspector over a log of these actions: two a second."""
 
     def start(*actions: c.Data) -> Inspector:
-        path = tmp_path / "log.jsonl"
-        path.write_bytes(b"".join(export_lines("log", random_log.recorded(*actions))))
-        return inspect(path)
+        return inspect(as_export(tmp_path / "log.jsonl", random_log.recorded(*actions)))
 
     return start
 
@@ -135,8 +133,7 @@ def test_a_log_begins_before_its_first_event(recorded: Inspector) -> None:
 
 
 def test_an_empty_log_has_a_moment_and_a_timeline(inspect: Inspect, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.jsonl"
-    empty.write_bytes(b"".join(export_lines("log", [])))
+    empty = as_export(tmp_path / "empty.jsonl", [])
     inspector = inspect(empty)
     assert inspector.get("/api/state")["event"] is None
     assert inspector.get("/api/timeline")["firstUs"] == 0

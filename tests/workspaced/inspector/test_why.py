@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from support.daemon import clean_environment
 from support.inspector import Inspector
-
-from workspaced_events.replay.json_lines import export_lines
+from support.stored_logs import as_export
 
 SECRET = "---\nworkspaced: private\n---\n# Plan\n"
 
@@ -135,8 +134,7 @@ def test_what_is_no_note_is_refused(live: Inspector, path: str, code: str) -> No
 
 
 def test_a_log_without_a_vault_says_so(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.jsonl"
-    empty.write_bytes(b"".join(export_lines("log", [])))
+    empty = as_export(tmp_path / "empty.jsonl", [])
     with Inspector(empty, env=clean_environment(tmp_path)) as inspector:
         assert inspector.get("/api/notes")["notes"] == []
         assert inspector.error("/api/notes/a.md") == (400, "INVALID_ARGUMENT")

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import session_machine as sessions
 from support.profiles import examples
+from support.stored_logs import as_export
 
 from workspaced import replay
 from workspaced.cli import run
@@ -95,9 +96,7 @@ class TestOpening:
                 assert streamed.end.state == log.end.state
 
     def test_an_empty_log_has_an_end_and_no_calls(self, tmp_path: Path) -> None:
-        export = tmp_path / "empty.jsonl"
-        export.write_bytes(b"".join(export_lines("log", [])))
-        with replay.open(export) as empty:
+        with replay.open(as_export(tmp_path / "empty.jsonl", [])) as empty:
             assert (empty.end.seq, empty.at(0).seq, empty.calls(), empty.verify()) == (0, 0, [], [])
             assert empty.end.call("get_current_note")["code"] == "NO_ACTIVE_VAULT"
             assert empty.at("2026-01-01").state == empty.end.state

@@ -12,13 +12,13 @@ from support.model_server import ModelServer
 from support.otlp_receiver import Received, Receiver
 from support.patience import PATIENCE_S
 from support.proxy import Proxy
+from support.stored_logs import as_export
 
 from workspaced import replay
 from workspaced.cli import run
 from workspaced.demo.morning import INSTALLED
 from workspaced_events.clock import microseconds
 from workspaced_events.ids import EventId
-from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF
 
@@ -362,8 +362,7 @@ def test_a_prompt_that_is_not_answered_in_time_has_no_length_and_a_late_answer_i
         ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), at(minute), "proxy", None, data)
         for seq, (minute, data) in enumerate(told, start=1)
     ]
-    export, receiver = tmp_path / "export.jsonl", Receiver()
-    export.write_bytes(b"".join(export_lines("log-1", events)))
+    export, receiver = as_export(tmp_path / "export.jsonl", events), Receiver()
     with receiver as url:
         assert daemon(start=False).cli("traces", str(export), "--otlp", url).returncode == 0
     lengths = [(each.seq, (each.end_ns - each.start_ns) // 60e9) for each in receiver.spans]
