@@ -168,7 +168,7 @@ def read_file(name: str) -> ReadChat:
 # -- round trips --
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(150))
 @given(CHAT)
 def test_every_chat_is_read_as_it_was_written(chat: Chat) -> None:
     text = write_chat(chat)
@@ -176,13 +176,6 @@ def test_every_chat_is_read_as_it_was_written(chat: Chat) -> None:
     assert read.warnings == ()
     assert read.chat == chat
     assert write_chat(read.chat) == text
-
-
-@settings(max_examples=examples(200))
-@given(st.lists(TEXT, min_size=1, max_size=3), TEXT)
-def test_every_text_stays_with_its_own_message(texts: list[str], path: str) -> None:
-    chat = Chat(messages=tuple(user(text, note(path)) for text in texts))
-    assert read_chat(write_chat(chat)).chat == chat
 
 
 @settings(max_examples=examples(200))
@@ -198,15 +191,15 @@ def test_any_text_at_all_is_read_or_refused_by_its_type(text: str) -> None:
         assert again.chat == read.chat
 
 
-@pytest.mark.parametrize("marks", ["", "\\", "\\\\"])
-@pytest.mark.parametrize(
-    "line",
-    [
+LIKE_OURS = (
+    *(
         "**user**",
         "**summary** \r",
         "**assistant** · yesterday",
         "**robot** · 2026-03-01",
         "[Context: Notes: a.md]",
+    ),
+    *(
         "[Context:",
         "<!-- workspaced: {} -->",
         "<!-- workspaced:",
@@ -215,13 +208,17 @@ def test_any_text_at_all_is_read_or_refused_by_its_type(text: str) -> None:
         "**user**: text",
         "**bold**",
         "words",
-    ],
+    ),
 )
-def test_a_line_that_looks_like_one_of_the_files_own_is_a_line_of_its_text(line: str, marks: str) -> None:
-    text = f"{marks}{line}\n{marks}{line}\nx\n{marks}{line}\ny\n{marks}{line}"
-    chat = Chat(summary=SavedSummary(text), messages=(user(text), user(text, note("a.md"), id="m")))
-    read = read_chat(write_chat(chat))
-    assert read.chat == chat and read.warnings == ()
+
+
+@pytest.mark.parametrize("marks", ["", "\\", "\\\\"])
+def test_a_line_that_looks_like_one_of_the_files_own_is_a_line_of_its_text(marks: str) -> None:
+    for line in LIKE_OURS:
+        text = f"{marks}{line}\n{marks}{line}\nx\n{marks}{line}\ny\n{marks}{line}"
+        chat = Chat(summary=SavedSummary(text), messages=(user(text), user(text, note("a.md"), id="m")))
+        read = read_chat(write_chat(chat))
+        assert read.chat == chat and read.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -254,11 +251,6 @@ def test_unknown_front_matter_of_a_newer_version_is_kept_and_written_again() -> 
     assert read.chat.more == {"workspaced": "private", "next": {"a": [1, "x"]}}
     again = read_chat(write_chat(read.chat)).chat
     assert again == read.chat and again.version == 2
-
-
-def test_front_matter_of_long_names_is_kept() -> None:
-    chat = Chat(more={"k" * 2_000: {"x" * 2_000: [{"y: z": None}, -1.5e300]}})
-    assert read_chat(write_chat(chat)).chat == chat
 
 
 # -- what a person sees --
@@ -385,11 +377,6 @@ def test_a_text_that_is_no_chat_is_refused(text: str) -> None:
 def test_an_id_that_stands_twice_is_the_first_messages_alone() -> None:
     one = '**user**\n<!-- workspaced: {"id":"m"} -->\nHi.\n'
     assert [each.id for each in read_chat(one * 2).chat.messages] == ["m", None]
-
-
-def test_a_chat_without_messages_is_one() -> None:
-    chat = Chat(conversation="talk")
-    assert read_chat(write_chat(chat)).chat == chat
 
 
 # -- files of other tools --

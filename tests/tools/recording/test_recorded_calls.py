@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.ids import EventId, NoteId
-from workspaced_events.schema.catalogue import CATALOGUE, Event, NotePinned, ToolCalled
+from workspaced_events.ids import EventId
+from workspaced_events.schema.catalogue import CATALOGUE, Event, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.token_estimate import (
@@ -25,8 +24,6 @@ from workspaced_tools.prompts.model.token_estimate import (
 from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.recording.format import Recording
 from workspaced_tools.recording.recorded_calls import (
-    Wanted,
-    checked_call,
     listed,
     made_from,
     recorded_call,
@@ -123,44 +120,7 @@ NOTES = {
 # -- which calls --
 
 
-def test_calls_are_chosen_by_tool_client_outcome_and_time(log: Log) -> None:
-    log.called("a", {}, b"{}", caller="One")
-    log.now += timedelta(hours=1)
-    log.called("b", {}, b"{}", caller="two", ok=False)
-    log.called("a", {}, b"{}", caller="two")
-
-    def seqs(wanted: Wanted) -> list[int]:
-        return [event.seq for event in log.events if wanted.takes(event)]
-
-    assert seqs(Wanted(tool="a")) == [1, 3]
-    assert seqs(Wanted(caller="ONE")) == [1]
-    assert seqs(Wanted(failed=True)) == [2]
-    assert seqs(Wanted(since=3)) == [3]
-    assert seqs(Wanted(since="2026-03-01T12:30:00.000000Z")) == [2, 3]
-    assert seqs(Wanted(tool="a", caller="two", since=2)) == [3]
-
-
-def test_what_is_no_call_is_refused(log: Log) -> None:
-    pinned, called = log.append(NotePinned(NoteId("a.md"))), log.called("a", {}, b"{}")
-    assert checked_call(called, 2) is called
-    for event in (pinned, None):
-        with pytest.raises(InvalidArgument):
-            checked_call(event, 1)
-
-
 # -- a list --
-
-
-def test_a_line_tells_what_was_asked_and_how_much_was_served(log: Log) -> None:
-    answer = json.dumps({"success": True, "text": "x" * 380}).encode()
-    line = listed(log.called("a", {"b": 1}, answer, duration_us=250), log.blob)
-    assert (line.caller, line.tool, line.arguments, line.ok, line.code) == ("agent", "a", {"b": 1}, True, None)
-    assert (line.bytes, line.tokens, line.duration_us, line.kept) == (
-        len(answer),
-        estimate_json_tokens(answer.decode()),
-        250,
-        True,
-    )
 
 
 def test_the_code_of_a_failure_is_in_its_answer(log: Log) -> None:
@@ -168,13 +128,6 @@ def test_the_code_of_a_failure_is_in_its_answer(log: Log) -> None:
     assert listed(log.called("a", {}, failure, ok=False), log.blob).code == "NOTE_NOT_FOUND"
     gone = listed(log.called("a", {}, failure + b" ", ok=False, kept=False), log.blob)
     assert (gone.code, gone.kept, gone.tokens) == (None, False, estimate_json_tokens_of_chars(len(failure) + 1))
-
-
-def test_an_answer_that_is_damaged_counts_as_not_kept(log: Log) -> None:
-    def damaged(_name: str) -> bytes:
-        raise LogDamaged("something else")
-
-    assert not listed(log.called("a", {}, b"{}"), damaged).kept
 
 
 # -- one whole --
@@ -258,21 +211,6 @@ def pair(log: Log, first: Event, second: Event) -> Any:
     return compared(recorded_call(first, log.blob), recorded_call(second, log.blob))
 
 
-def test_equal_calls_do_not_differ(log: Log, look: Any) -> None:
-    view = look(NOTES, active="a.md")
-    found = pair(log, log.call("get_current_note", view), log.call("get_current_note", view))
-    assert not (found.call or found.inputs or found.answer)
-
-
-def test_another_version_of_a_note_is_named_and_its_lines_shown(log: Log, look: Any) -> None:
-    first = log.call("get_current_note", look(NOTES, active="a.md"))
-    changed = {**NOTES, "a.md": "# Alpha\n\nThe first note,\nrewritten.\n"}
-    found = pair(log, first, log.call("get_current_note", look(changed, active="a.md")))
-    assert found.call == [] and found.inputs == ["note a.md was another version"]
-    assert [line for line in found.answer if "rewritten" in line] == ["+rewritten.\\n"]
-    assert not any("# Alpha" in line for line in found.answer if line[0] in "+-")
-
-
 def test_a_note_written_again_is_told_from_one_that_changed(log: Log, look: Any) -> None:
     event = log.call("get_current_note", look(NOTES, active="a.md"))
     again = log.call("get_current_note", look(NOTES, active="a.md"))  # another vault: other inodes
@@ -340,11 +278,6 @@ def test_tokens_of_json_are_more_than_of_its_texts() -> None:
     assert estimate_json_tokens_of_chars(225) == 100
 
 
-@given(st.text(), st.text())
-def test_more_text_is_never_fewer_tokens(one: str, two: str) -> None:
-    assert max(map(estimate_tokens, (one, two))) <= estimate_tokens(one + two) <= len(one + two)
-
-
 # -- statistics --
 
 
@@ -389,20 +322,6 @@ def test_answers_that_are_gone_are_guessed_from_their_bytes(log: Log) -> None:
     log.called("get_workspace_context", {}, b"x" * 400, kept=False)
     usage = log.usage()
     assert usage.not_kept == 1 and usage.used[0].tokens == 178 and usage.advised == []
-
-
-def test_a_long_log_is_not_held() -> None:
-    """What is kept of a call does not grow with its answer."""
-    log = Log()
-    counter = UsageCounter(log.blob)
-    for number in range(2_000):
-        text = json.dumps({"success": True, "data": {"id": "a.md", "content": "x" * 2_000 + str(number)}})
-        counter.feed([log.called("get_current_note", {}, text.encode())])
-        log.events.clear()
-        log.blobs.clear()
-    import pickle
-
-    assert len(pickle.dumps({k: v for k, v in vars(counter).items() if k != "_blob"})) < 2_000 * 500
 
 
 # -- what would have been cheaper --

@@ -2,16 +2,16 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import images
+from support.client_view import Visited
 from support.profiles import examples
 
 import workspaced_events.errors as event_errors
@@ -59,10 +59,10 @@ from workspaced_tools.ports.questions import (
     Visits,
 )
 from workspaced_tools.ports.vault import LinkName, SearchQuery
-from workspaced_tools.recording.format import question_json, raised, read_recording, refused, shown_of
+from workspaced_tools.recording.format import read_recording, shown_of
 from workspaced_tools.recording.view_recorder import Exchanges, RecordingVault, ViewRecorder, recorded
-from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault, error_of
-from workspaced_tools.sharing.gate import shared_view, sharing_off
+from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault
+from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.vault.files.selected_files import FileChoice
 from workspaced_tools.vault.vault import Vault as Folder
 
@@ -193,44 +193,16 @@ def test_every_question_is_asked_here_and_a_recording_knows_the_form_of_its_answ
     assert {each.name for each in every} == set(ANSWER_TYPES)
 
 
-def test_a_question_is_recorded_as_its_name_and_its_fields() -> None:
-    assert {kind.name: question_json(asked[0]) for kind, asked in QUESTIONS.items() if kind is not Read} == {
-        "resolve": b'["a.md"]',
-        "resolve_from": b'["b","a.md"]',
-        "link_targets": (
-            b'["a.md",[{"target":"b","wiki":true},{"target":"Nowhere","wiki":true},'
-            b'{"target":"one/Twin.md","wiki":false}]]'
-        ),
-        "incoming": b'["a.md",1]',
-        "names": msgspec.json.encode([NOTES]),
-        "names_like": b'["b",5]',
-        "search": (b'[{"words":"zebra","limit":2,"among":null,"tags":[],"folder":null,"namesOnly":false}]'),
-        "images": b'["pictures.md"]',
-        "outline": b'["code/f.py"]',
-        "members": b'["one",null,9]',
-        "similar": b'["a.md",5]',
-        "sharing_tags": b'["a.md",5]',
-        "overview": b"[0]",
-        "note_count": b"[]",
-        "index_state": b"[]",
-    }
-    assert (Read.name, question_json(Read([A]))) == ("read", b'[["a.md"]]')
-    assert (Visits.name, question_json(Visits())) == ("visits", b"[]")
-    assert (VersionOf.name, question_json(VersionOf(A, None, "x"))) == ("version", b'["a.md",null,"x"]')
-    assert (ManifestOf.name, question_json(ManifestOf(None, "m"))) == ("manifest", b'[null,"m"]')
-
-
 @pytest.mark.parametrize("level", ["all", "names"])
-@pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.name)
-def test_a_recording_answers_as_the_vault_did(folder: Folder, kind: type[Question[Any]], level: Sharing) -> None:
-    kept = Kept()
-    recorder = recorder_over(folder, level=level)
-    told = [outcome(recorder.view.vault, each) for each in QUESTIONS[kind]]
-    again = RecordedVault(kept.answers(recorder))
-    assert [outcome(again, each) for each in QUESTIONS[kind]] == told
-    assert len(recorder.exchanges) == len(told)
-    if level == "names":
-        assert not kept.blobs  # no text
+def test_a_recording_answers_as_the_vault_did(folder: Folder, level: Sharing) -> None:
+    for asked in QUESTIONS.values():
+        kept = Kept()
+        recorder = recorder_over(folder, level=level)
+        told = [outcome(recorder.view.vault, each) for each in asked]
+        again = RecordedVault(kept.answers(recorder))
+        assert [outcome(again, each) for each in asked] == told
+        assert len(recorder.exchanges) == len(told)
+        assert level == "all" or not kept.blobs  # no text
 
 
 def outcome(vault: VaultPort, question: Question[Any]) -> Any:
@@ -282,18 +254,6 @@ def test_a_recording_answers_as_the_past_did(folder: Folder) -> None:
 VISITS = [Visit(NoteId(f"{name}.md"), at, NOW, None) for at, name in enumerate("abcabd", start=1)]
 
 
-class Visited:
-    """A `HistoryPort` with these visits, or none that can be read."""
-
-    def __init__(self, visits: Sequence[Visit] | Exception) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        if isinstance(self._visits, Exception):
-            raise self._visits
-        return self._visits
-
-
 @given(st.lists(st.sampled_from(VISITS)), st.frozensets(st.sampled_from("abcd")))
 def test_a_recording_gives_the_visits_that_were_shared(visits: list[Visit], gone: frozenset[str]) -> None:
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
@@ -331,13 +291,13 @@ class Raising:
         raise self._error
 
 
-@pytest.mark.parametrize("kind", error_classes(), ids=lambda kind: kind.__name__)
-def test_an_error_of_ours_is_raised_again_as_it_was(kind: type[WorkspacedError]) -> None:
-    error = kind("What is wrong", hint="What to do.", candidates=[{"id": "a.md", "n": 1}], seq=3)
-    recorder = recorder_over(Raising(error))
-    told = outcome(recorder.view.vault, NoteCount())
-    again = RecordedVault(Kept().answers(recorder))
-    assert outcome(again, NoteCount()) == told == (kind, error.message, error.hint, error.details)
+def test_an_error_of_ours_is_raised_again_as_it_was() -> None:
+    for kind in error_classes():
+        error = kind("What is wrong", hint="What to do.", candidates=[{"id": "a.md", "n": 1}], seq=3)
+        recorder = recorder_over(Raising(error))
+        told = outcome(recorder.view.vault, NoteCount())
+        again = RecordedVault(Kept().answers(recorder))
+        assert outcome(again, NoteCount()) == told == (kind, error.message, error.hint, error.details)
 
 
 def test_of_other_errors_only_that_there_was_one_is_kept() -> None:
@@ -436,21 +396,6 @@ def test_a_recording_vault_lets_what_is_no_exception_pass_unrecorded() -> None:
     with pytest.raises(Stop):
         RecordingVault(Stopping(), exchanges).ask(NoteCount())
     assert exchanges == []
-
-
-def test_without_a_vault_there_is_little_to_record() -> None:
-    recorder = recorder_over()
-    recording = read_recording(recorded(recorder, "agent", Kept().keep), "it")
-    assert (recording.served, recording.level, recording.asked) == (False, "all", ())
-    assert recorder.view.vault.ask(Visits()) == ()
-
-
-def test_of_a_call_that_no_tool_was_run_for_the_refusal_is_recorded() -> None:
-    error = sharing_off("agent")
-    recording = read_recording(refused(raised(error), "agent"), "it")
-    assert not recording.asked and recording.refused is not None
-    again = error_of(recording.refused)
-    assert (type(again), str(again)) == (type(error), str(error))
 
 
 # -- the state, as far as it was shown --

@@ -10,18 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import past_world
-from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
-from workspaced_events.clock import event_time
 from workspaced_events.ids import NoteId
-from workspaced_events.replay.log_cursor import Moment
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF
-from workspaced_tools.errors import NotRecorded
-from workspaced_tools.recording.format import VERSION, Exchange, Recording
-from workspaced_tools.replay.past_facts import Past
-from workspaced_tools.replay.recorded_reads import decode_reads
 
 Json = dict[str, Any]
 PATHS = ("a.md", "b.md", "work/c.md", "work/Alpha.md")
@@ -236,13 +228,6 @@ def test_a_version_that_was_only_reported_is_found_where_it_was_read_later(world
     assert content(world, told) == "new"
 
 
-def test_equal_bytes_written_anew_are_another_version(world: Any) -> None:
-    world.recorded_call("get_note_by_reference", reference="a.md", includeMetadata=True)
-    world.write("a.md", "between")
-    world.write("a.md", TEXTS[0])
-    assert content(world, world.events.tail) == "NOT_RECORDED"
-
-
 def test_of_a_deleted_note_nothing_is_told_after_its_end(world: Any) -> None:
     call = world.recorded_call("get_note_by_reference", reference="a.md")
     deleted = world.append(c.NoteDeleted(NoteId("a.md")))
@@ -259,14 +244,6 @@ def test_a_renamed_note_is_told_of_by_the_name_of_the_moment(world: Any) -> None
     assert "zebra" in content(world, renamed, "work/c.md")
     assert content(world, renamed) == content(world, first, "work/c.md") == "NOT_RECORDED"
     assert content(world, world.events.tail) == "NOT_RECORDED"
-
-
-def test_what_took_the_place_of_another_note_is_not_taken_for_it(world: Any) -> None:
-    world.recorded_call("get_note_by_reference", reference="a.md")
-    world.recorded_call("get_note_by_reference", reference="b.md")
-    world.append(c.NoteRenamed(NoteId("a.md"), NoteId("b.md")))
-    assert "zebra" in content(world, world.events.tail, "b.md")
-    assert "Beta" not in content(world, world.events.tail, "b.md")
 
 
 def test_notes_are_not_counted_as_before_once_one_came(world: Any) -> None:
@@ -339,17 +316,6 @@ def test_texts_that_were_swept_are_not_recorded(world: Any) -> None:
     world.blobs.clear()
     assert content(world, call) == "NOT_RECORDED"
     assert code(world, at, "get_current_note") == "NOT_RECORDED"
-
-
-def test_what_failed_once_is_not_taken_to_fail_later(world: Any) -> None:
-    (world.folder / "a.md").unlink()
-    (world.folder / "a.md").mkdir()
-    call = world.recorded_call("get_note_by_reference", reference="a.md")
-    failure = code(world, call, "get_note_by_reference", reference="a.md")
-    world.append(c.ActiveNoteCleared())
-    later = code(world, world.events.tail, "get_note_by_reference", reference="a.md")
-    assert later in ("NOT_RECORDED", failure)
-    assert failure in ("READ_ERROR", "NOTE_NOT_FOUND")
 
 
 # -- what is withheld by now --
@@ -462,34 +428,3 @@ def test_a_diff_between_two_past_moments(world: Any) -> None:
     told = world.told(calls[1], "get_note_diff", reference="a.md", sinceSeq=calls[0])
     assert told["data"]["diff"] == "@@ -1 +1 @@\n-one\n+two\n"
     assert code(world, calls[0], "get_note_diff", reference="a.md", sinceSeq=calls[1]) == "INVALID_ARGUMENT"
-
-
-def test_what_a_question_costs_grows_no_faster_than_the_calls_that_it_looks_at() -> None:
-    """Calls each of which asked for another note that was not there."""
-
-    class Named:
-        """Stands for `Recordings`: what each call asked is made here, and not read from blobs."""
-
-        notes = None
-
-        def of(self, called: c.ToolCalled, _budget: Any) -> Any:
-            asked = Exchange("resolve", msgspec.Raw(f'["none {called.tail}"]'.encode()), msgspec.Raw(b"{}"))
-            return decode_reads(Recording(VERSION, asked=(asked,)))
-
-    def seconds(calls: int) -> float:
-        events = past_world.Events()
-        for seq in range(1, calls + 1):
-            data = c.ToolCalled(
-                "t", "agent", {}, seq - 1, "", 1, 1, True, event_time(seq * 1_000_000), seq - 1, str(seq)
-            )
-            made = ENTRY_OF[c.ToolCalled].event(seq, f"id-{seq}", data.now, "ui", past_world.V, data)
-            events.all.append(made)
-        past = Past(events, Named(), past_world.V, Moment(calls, event_time(10**15), lasts=True))  # type: ignore[arg-type]
-
-        def ask() -> None:
-            with pytest.raises(NotRecorded):
-                past.other_version(NoteId("a.md"), "")
-
-        return thread_seconds(ask)
-
-    assert grows_linearly(seconds, 2_000, 8_000)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from support import conversation as w
 from support import past_world
-from support.gate import is_current, shared_view
+from support.gate import shared_view
 
 from workspaced_events.ids import ConversationId, NoteId, VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState
@@ -213,13 +213,6 @@ def test_a_note_whose_own_flag_was_not_known_is_looked_at_first(held: Held) -> N
         withheld=held.world.vault.levels.is_withheld,
     )
     assert "diary" not in payload_of(run(TOOLS[TOOL], view, {"message": "m3"})).decode()
-
-
-def test_a_note_that_becomes_private_while_it_is_told_of_makes_the_view_stale(held: Held) -> None:
-    view = held.view()
-    assert run(TOOLS[TOOL], view, {})["success"] and is_current(view, held.world.state, held.is_private)
-    held.private = {"b.md"}
-    assert not is_current(view, held.world.state, held.is_private)
 
 
 def test_without_a_served_vault_no_note_is_named(held: Held) -> None:

@@ -212,11 +212,3 @@ def test_large_front_matter_is_cut_to_size_with_a_warning(ask: Call) -> None:
     shown = result["data"]["metadata"]["customFields"]
     assert 10 < len(shown) < 100
     assert any(f"{300 - len(shown)} front-matter fields" in warning for warning in result["warnings"])
-
-
-def test_while_the_index_is_built_links_come_with_a_warning(
-    make_vault: MakeVault, make_view: MakeView, make_state: MakeState, call: Call
-) -> None:
-    vault = make_vault({"n.md": "[[a]]", "a.md": "x"}, indexed=False, index_wait_s=0.01)
-    result = call(TOOL, make_view(vault, make_state(active="n.md")), includeLinks=True)
-    assert any("still being built" in warning for warning in result["warnings"])

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.client_view import Visited
 from support.tool_fixtures import Call, MakeView
 
 from workspaced_events.ids import NoteId, VaultId
@@ -33,14 +34,6 @@ class FakeVault:
         notes = question.notes
         self.asked.append(list(notes))
         return [NoteRef(note, self._titles[note], note) if note in self._titles else None for note in notes]
-
-
-class History:
-    def __init__(self, visits: Sequence[Visit]) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        return self._visits
 
 
 def at(minute: int, second: int = 0) -> str:
@@ -77,42 +70,15 @@ def shown(minute: int) -> str:
 
 
 def test_visits_come_newest_first_with_dwell_times(ask: Call) -> None:
-    assert ask()["data"] == {
-        "visits": [
-            {
-                "id": "gone.md",
-                "title": "gone",
-                "exists": False,
-                "at": shown(20),
-                "dwellSeconds": 2400.0,
-            },
-            {
-                "id": "a.md",
-                "title": "Alpha",
-                "exists": True,
-                "at": shown(10),
-                "until": shown(10),
-                "dwellSeconds": 0.0,
-            },
-            {
-                "id": "w/b.md",
-                "title": "Beta",
-                "exists": True,
-                "at": shown(5),
-                "until": shown(6),
-                "dwellSeconds": 60.0,
-            },
-            {
-                "id": "a.md",
-                "title": "Alpha",
-                "exists": True,
-                "at": shown(0),
-                "until": shown(5),
-                "dwellSeconds": 300.0,
-            },
-        ],
-        "total": 4,
-    }
+    data = ask()["data"]
+    names = ("id", "title", "exists", "at", "until", "dwellSeconds")
+    assert [tuple(each.get(name) for name in names) for each in data["visits"]] == [
+        ("gone.md", "gone", False, shown(20), None, 2400.0),
+        ("a.md", "Alpha", True, shown(10), shown(10), 0.0),
+        ("w/b.md", "Beta", True, shown(5), shown(6), 60.0),
+        ("a.md", "Alpha", True, shown(0), shown(5), 300.0),
+    ]
+    assert data["total"] == 4
 
 
 def test_a_history_that_is_empty_is_no_failure(ask: Call, make_view: MakeView, call: Call) -> None:
@@ -120,14 +86,17 @@ def test_a_history_that_is_empty_is_no_failure(ask: Call, make_view: MakeView, c
     assert call(TOOL, make_view(FakeVault({}), EMPTY_VAULT))["data"] == {"visits": [], "total": 0}
 
 
-def test_a_visit_that_seems_to_begin_in_the_future_has_not_lasted(ask: Call) -> None:
-    later = Visit(NoteId("a.md"), 1, "2026-03-01T12:00:05.000000Z", None)
-    assert ask([later])["data"]["visits"][0]["dwellSeconds"] == 0.0
-
-
-def test_dwell_times_are_told_to_a_tenth_of_a_second(ask: Call) -> None:
-    short = Visit(NoteId("a.md"), 1, "2026-03-01T11:00:00.000000Z", "2026-03-01T11:00:00.360001Z")
-    assert ask([short])["data"]["visits"][0]["dwellSeconds"] == 0.4
+@pytest.mark.parametrize(
+    ("begin", "end", "seconds"),
+    [
+        ("2026-03-01T12:00:05.000000Z", None, 0.0),  # it seems to begin in the future
+        ("2026-03-01T11:00:00.000000Z", "2026-03-01T11:00:00.360001Z", 0.4),
+    ],
+)
+def test_dwell_times_are_told_to_a_tenth_of_a_second(
+    ask: Call, begin: str, end: str | None, seconds: float
+) -> None:
+    assert ask([Visit(NoteId("a.md"), 1, begin, end)])["data"]["visits"][0]["dwellSeconds"] == seconds
 
 
 def test_limit_takes_the_newest_and_total_counts_all(ask: Call) -> None:
@@ -171,25 +140,9 @@ def test_a_visit_counts_if_it_began_at_that_time_and_not_if_it_ended_then(ask: C
     assert begins(ask([VISITS[0]], sinceTime="2999-01-01")) == []
 
 
-@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
-def test_times_at_the_ends_of_the_calendar_are_times(ask: Call, time: str) -> None:
-    assert ask(sinceTime=time)["success"]
-
-
 @pytest.mark.parametrize(
     "time",
-    [
-        "",
-        " ",
-        "yesterday",
-        "2026-13-01",
-        "2026-02-30",
-        "12:00",
-        "1700000000",
-        "2026-03-01T11:05:30ZZ",
-        "\0",
-        "\U0001f600" * 64,
-    ],
+    ["", "yesterday", "2026-02-30", "12:00", "1700000000", "2026-03-01T11:05:30ZZ", "\0", "\U0001f600" * 64],
 )
 def test_what_is_no_time_is_refused_by_name(ask: Call, time: str) -> None:
     result = ask(sinceTime=time)
@@ -211,15 +164,12 @@ def test_the_answer_is_bounded(make_view: MakeView, call: Call) -> None:
     assert result["warnings"] == [f"The answer is full: {200 - shown} visits are left out."]
 
 
-def test_200_ordinary_visits_fit(ask: Call) -> None:
-    result = ask([visit("w/b.md", 1, 2)] * 300, limit=200)
-    assert len(result["data"]["visits"]) == 200 and "warnings" not in result
-
-
+@example("0001-01-01T00:00:00+14:00")
+@example("9999-12-31T23:59:59-14:00")
 @given(st.text(max_size=64) | st.datetimes().map(str) | st.datetimes(timezones=st.timezones()).map(str))
 def test_any_text_is_a_time_or_refused(time: str) -> None:
     state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})
-    vault, history = FakeVault(TITLES), History(VISITS)
+    vault, history = FakeVault(TITLES), Visited(VISITS)
     view = shared_view(state, NOON, vault, history, level="all", withheld=lambda _note: False)  # type: ignore[arg-type]
     result = run(TOOLS[TOOL], view, {"sinceTime": time})
     assert result["success"] or result["code"] == "INVALID_ARGUMENT"

@@ -152,18 +152,6 @@ def test_a_file_that_cannot_be_read_says_so(make_vault: MakeVault, make_view: Ma
     assert call(TOOL, view, reference="dir.md")["code"] == "NOTE_NOT_FOUND", "a folder is no note"
 
 
-def test_while_the_index_is_built_a_path_is_sure_and_a_miss_says_so(
-    make_vault: MakeVault, make_view: MakeView, call: Call
-) -> None:
-    view = make_view(make_vault(FILES, indexed=False, index_wait_s=0.01), EMPTY_VAULT)
-    sure = call(TOOL, view, reference="work/plan")
-    assert sure["data"]["resolvedBy"] == "path"
-    assert "warnings" not in sure
-    miss = call(TOOL, view, reference="The Plan")
-    assert (miss["code"], miss["data"]["indexState"]) == ("INDEX_BUILDING", "building")
-    assert "exact path" in miss["message"]
-
-
 def test_the_reference_is_echoed_in_at_most_200_characters(ask: Call) -> None:
     result = ask("x" * 2000)
     assert len(result["error"]) < 240

@@ -89,12 +89,6 @@ def test_applied_to_the_old_text_the_diff_gives_the_new_one(old: str, new: str) 
     assert (items == []) is (old == new)
 
 
-def test_what_goes_stands_before_what_comes() -> None:
-    assert list(unified(["a\n", "b\n", "c\n"], ["a\n", "x\n", "c\n"])) == [
-        "@@ -1,3 +1,3 @@\n", " a\n", "-b\n", "+x\n", " c\n",
-    ]  # fmt: skip
-
-
 def test_hunks_are_apart_when_their_contexts_are() -> None:
     old = [f"{n}\n" for n in range(30)]
     assert [item for item in unified(old, ["x\n", *old[1:7], "y\n", *old[8:]]) if item.startswith("@@")] == [

@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from support.client_view import Visited
 from support.patience import is_indexed
 from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
@@ -96,16 +95,6 @@ class FakeVault:
 
     def index_state(self) -> str:
         return self._state
-
-
-class Visited:
-    """Implements `HistoryPort`."""
-
-    def __init__(self, visits: Sequence[Visit]) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        return self._visits
 
 
 def at(minute: int) -> str:
@@ -213,28 +202,6 @@ def test_the_strongest_reason_comes_first(ask: Call) -> None:
 
 
 # What all three have in common, so that one more tie decides.
-BASE: dict[str, Any] = {
-    "tagged": [("a.md", 1.0), ("b.md", 1.0), ("c.md", 1.0)],
-    "similar": [("z.md", 9.0, ("word",))],
-}
-
-
-@pytest.mark.parametrize(
-    ("vault", "visits"),
-    [
-        (FakeVault("[[c]]", **BASE), []),
-        (FakeVault(**BASE, incoming=["c.md"]), []),
-        (FakeVault(tagged=[("a.md", 1.0), ("b.md", 1.0), ("c.md", 1.1)]), []),
-        (FakeVault(**BASE), row("note", "c")),
-        (FakeVault(tagged=BASE["tagged"], similar=[("z.md", 9.0, ("word",)), ("c.md", 0.5, ("word",))]), []),
-    ],
-    ids=["linksTo", "linkedFrom", "sharedTags", "visitedTogether", "similarText"],
-)
-def test_each_signal_alone_moves_a_note_up(ask: Call, vault: FakeVault, visits: list[Visit]) -> None:
-    plain = [path for path in paths(ask(FakeVault(**BASE))) if path != "z.md"]
-    moved = [path for path in paths(ask(vault, visits)) if path != "z.md"]
-    assert plain == ["a.md", "b.md", "c.md"]
-    assert moved == ["c.md", "a.md", "b.md"]
 
 
 def test_no_signal_drowns_the_others(ask: Call) -> None:
@@ -360,14 +327,6 @@ def test_a_visit_counts_from_one_second_on() -> None:
 DAY = (("note.md", 0), ("soon.md", 30), ("late.md", 40))
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 600), st.none() | st.integers(0, 600))))
-def test_any_visits_are_counted_within_bounds(drawn: list[tuple[str, int, int | None]]) -> None:
-    visits = [visit(note, begin, end) for note, begin, end in drawn]
-    together, own = visited_together(visits, NoteId("a")), sum(each.note == "a" for each in visits)
-    assert all(0 < count <= own for count in together.values()) and "a" not in together
-    assert all(3 <= count <= together[note] for note, count in opened_next(visits, NoteId("a")).items())
-
-
 # -- which note --
 
 
@@ -428,13 +387,6 @@ def test_reasons_name_at_most_five_words(ask: Call) -> None:
     assert note["reasons"] == [{"kind": "similarText", "words": words[:5]}]
 
 
-def test_a_client_that_is_shown_names_gets_no_reasons(ask: Call) -> None:
-    result = ask(FakeVault("[[a]]"), row("note", "b"), sharing="names")
-    for entry in (result["data"]["note"], *result["data"]["related"]):
-        assert set(entry) - {"archived"} == {"id", "title"}
-    assert result["warnings"] == [NAMES_ONLY]
-
-
 def test_the_answer_is_bounded(ask: Call) -> None:
     links = " ".join(f"[[{'x' * 900}{n}]]" for n in range(60))
     result = ask(FakeVault(links), limit=50, reference=f"{'y' * 1020}.md")
@@ -489,4 +441,6 @@ def test_a_client_that_is_shown_names_learns_of_visits_only(real: tuple[Any, Vie
     visits = Visited(row("plan", "other7"))
     view = shared_view(whole.state, whole.now, vault, visits, level="names", withheld=vault.levels.is_withheld)
     result = call(TOOL, view)
+    assert result["data"]["note"].keys() == {"id", "title"}
     assert result["data"]["related"] == [{"id": "other7.md", "title": "Other 7", "archived": False}]
+    assert result["warnings"] == [NAMES_ONLY]

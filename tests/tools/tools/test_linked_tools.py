@@ -1,6 +1,7 @@
 """Whose workspace the tools of a linked daemon answer from."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -148,14 +149,13 @@ def test_who_may_see_names_only_gets_no_selection(ask: Ask) -> None:
     assert ask("get_workspace_context", state_of(of_laptop()), level="names")["data"].get("selection") is None
 
 
-@pytest.mark.parametrize("of", ["me", "everyone", "Ann", "here"])
-@pytest.mark.parametrize("tool", LINKED)
-@pytest.mark.parametrize("level", ["all", "names"])
-def test_two_worlds_that_differ_in_a_note_that_is_withheld_here_answer_alike(
-    ask: Ask, tool: str, of: str, level: Sharing
-) -> None:
-    with_it = ask(tool, state_of(of_laptop(more=("secret.md",)), own=OWN), level, ("secret.md",), of=of)
-    without = ask(tool, state_of(of_laptop(), own=OWN), level, ("secret.md",), of=of)
+def test_two_worlds_that_differ_in_a_note_that_is_withheld_here_answer_alike(ask: Ask) -> None:
+    worlds = [state_of(of_laptop(more=more), own=OWN) for more in (("secret.md",), ())]
+    levels: tuple[Sharing, ...] = ("all", "names")
+    for tool, of, level in product(LINKED, ("me", "everyone", "Ann", "here"), levels):
+        with_it, without = (ask(tool, world, level, ("secret.md",), of=of) for world in worlds)
+        assert with_it == without, (tool, of, level)
+    with_it, without = (ask("volunteer_context", world, "all", ("secret.md",), ofPerson=True) for world in worlds)
     assert with_it == without
 
 
@@ -164,14 +164,6 @@ def test_what_is_volunteered_follows_the_person_as_the_tools_do(ask: Ask) -> Non
     assert (told["active"], told["pins"], told["tabs"]) == ("plan.md", ["own.md", "pin.md"], ["tab.md"])
     alone = ask("volunteer_context", state_of(own=OWN), ofPerson=True)["data"]
     assert alone == ask("volunteer_context", state_of(own=OWN))["data"], "a link of one machine changes nothing"
-
-
-def test_two_worlds_that_differ_in_a_note_that_is_withheld_here_are_told_alike(ask: Ask) -> None:
-    with_it, without = (
-        ask("volunteer_context", state_of(of_laptop(more=more), own=OWN), "all", ("secret.md",), ofPerson=True)
-        for more in (("secret.md",), ())
-    )
-    assert with_it == without
 
 
 def test_a_machine_that_nobody_has_touched_since_it_was_linked_shows_its_own_note(ask: Ask) -> None:

@@ -86,22 +86,19 @@ def building(make_vault: Callable[..., Vault], tmp_path: Path) -> Iterator[Build
     vault.close()
 
 
-@pytest.mark.parametrize("arguments", REFERENCES, ids=str)
 def test_the_answer_is_the_later_one_or_says_that_the_index_is_building(
-    building: Building,
-    make_view: Callable[..., View],
-    call: Callable[..., dict[str, Any]],
-    arguments: dict[str, Any],
+    building: Building, make_view: Callable[..., View], call: Callable[..., dict[str, Any]]
 ) -> None:
     view = make_view(building.vault, EMPTY_VAULT)
-    early = call(TOOL, view, **arguments)
+    answers = [call(TOOL, view, **arguments) for arguments in REFERENCES]
     building.finish()
-    later = call(TOOL, view, **arguments)
-    assert "indexState" not in later.get("data", {})
-    if early != later:
-        assert early["data"]["indexState"] == "building"
-        assert "index" in early.get("error", "") + early["message"] + str(early.get("warnings"))
-        assert not early["success"] or early["data"]["resolvedBy"] == "path"
+    for early, arguments in zip(answers, REFERENCES, strict=True):
+        later = call(TOOL, view, **arguments)
+        assert "indexState" not in later.get("data", {})
+        if early != later:
+            assert early["data"]["indexState"] == "building"
+            assert "index" in early.get("error", "") + early["message"] + str(early.get("warnings"))
+            assert not early["success"] or early["data"]["resolvedBy"] == "path"
 
 
 def test_a_note_found_too_early_is_offered_with_its_path_and_never_given(

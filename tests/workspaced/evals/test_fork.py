@@ -87,7 +87,6 @@ FAILING: list[tuple[str, tuple[int, Any], str]] = [
     ("unreadable", (200, b"<html>"), "no chat completion"),
     ("unreadable", (200, {"choices": []}), "no chat completion"),
     ("unreadable", (200, {**says("29 June")[1], "usage": {"prompt_tokens": -5}}), "`$.usage.prompt_tokens`"),
-    ("unreadable", (200, {**says("29 June")[1], "usage": {"prompt_tokens": 10**30}}), "`$.usage.prompt_tokens`"),
     ("unreadable", calls("search_workspace", "query=1"), "no arguments in JSON"),
     (
         "unreadable",
@@ -157,7 +156,6 @@ def test_a_check_gives_the_verdict_and_one_that_crashes_gives_none(
 REFUSED: list[tuple[tuple[Any, ...], str]] = [
     (("--prompt", PROMPT, "--model", "a"), "--model and --base-url belong together"),
     (("--prompt", PROMPT, "--model", "a", "--base-url", "ftp://x"), "is no URL of HTTP"),
-    (("--prompt", PROMPT, "--model", "a", "--base-url", "http://"), "'http://' is no URL of HTTP"),
     (("--prompt", PROMPT, "--model", "a", "--base-url", "http://[::1"), "'http://[::1' is no URL of HTTP"),
     (("--prompt", PROMPT, "--model", "a", "--base-url", "http://x", "--check", " "), "The command is empty"),
     (("--prompt", PROMPT, "--check", "true"), "--check is about the answers of models"),

@@ -14,16 +14,15 @@ from typing import Any
 import msgspec
 import pytest
 from support import random_log as logs
+from support.stored_logs import as_export
 
 from workspaced.cli import run
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, to_json
-from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import Event
 
 V, W, A, B = VaultId("v"), VaultId("w"), NoteId("a.md"), NoteId("b.md")
 EVENTS = logs.recorded(
@@ -43,7 +42,7 @@ Cli = Callable[..., Any]
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    return write(tmp_path / "log.jsonl", EVENTS)
+    return as_export(tmp_path / "log.jsonl", EVENTS)
 
 
 @pytest.fixture
@@ -57,11 +56,6 @@ def cli(capfdbinary: pytest.CaptureFixture[bytes]) -> Cli:
         return SimpleNamespace(code=code, out=said.out.decode(), err=said.err.decode())
 
     return ran
-
-
-def write(file: Path, events: list[Event]) -> Path:
-    file.write_bytes(b"".join(export_lines("log-1", events)))
-    return file
 
 
 class TestFind:
@@ -129,7 +123,7 @@ class TestFind:
         self, cli: Cli, tmp_path: Path
     ) -> None:
         switched = c.VaultSwitched(W), c.NoteArchived(B)
-        log = write(tmp_path / "log.jsonl", logs.recorded(*logs.opened(V, W), (c.NotePinned(A), W), *switched))
+        log = as_export(tmp_path / "log.jsonl", logs.recorded(*logs.opened(V, W), (c.NotePinned(A), W), *switched))
         found = json.loads(cli("find", log, "--when", "pinnedNotes", "--json").out)
         assert (found["seq"], found["event"]["type"]) == (4, "vault_switched")
 
@@ -149,7 +143,7 @@ def is_gone(pid: int) -> bool:
 
 class TestShrink:
     def test_writes_a_log_that_shows_the_same_and_says_how_small_it_is(self, cli: Cli, tmp_path: Path) -> None:
-        log, small = write(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
+        log, small = as_export(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
         done = cli("shrink", log, "--when", "pinnedNotes[?id == '30.md']", "-o", small)
         assert (done.code, done.out) == (0, "")
         assert "32 events -> 2" in done.err
@@ -159,7 +153,7 @@ class TestShrink:
         assert json.loads(cli("find", tmp_path / "data", "--when", "pinnedNotes", "--json").out)["seq"] == 2
 
     def test_with_a_command_reports_for_programs(self, cli: Cli, tmp_path: Path) -> None:
-        log, small = write(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
+        log, small = as_export(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
         done = cli("shrink", log, "--run", HAS_30, "-o", small, "--json")
         report = json.loads(done.out)
         assert report.pop("asked") > 5
@@ -176,7 +170,7 @@ class TestShrink:
 
     def test_warns_of_a_command_that_changes_its_mind(self, cli: Cli, tmp_path: Path) -> None:
         """It counts its questions, and says no from the last one on."""
-        log, small = write(tmp_path / "log.jsonl", EVENTS), tmp_path / "small.jsonl"
+        log, small = as_export(tmp_path / "log.jsonl", EVENTS), tmp_path / "small.jsonl"
         asked = tmp_path / "asked"
         command = (
             f"n=$(cat {asked} 2>/dev/null || echo 0); echo $((n+1)) > {asked}; grep -q esc && test $n -lt LIMIT"
@@ -194,7 +188,7 @@ class TestShrink:
         assert small.exists()
 
     def test_keeps_the_smallest_when_the_command_fails(self, cli: Cli, tmp_path: Path) -> None:
-        log, small = write(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
+        log, small = as_export(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
         done = cli("shrink", log, "--run", 'grep -q \'"pinnedAt".*"pinnedAt"\' || exit 3', "-o", small)
         assert done.code == 1 and "PREDICATE_FAILED" in done.err
         assert not small.exists()
@@ -234,7 +228,7 @@ class TestShrink:
 
     def test_interrupted_leaves_the_smallest_so_far_and_no_process(self, tmp_path: Path) -> None:
         """Each question waits for us, so that it is known how many were answered."""
-        log, small = write(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
+        log, small = as_export(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
         asked, answers = tmp_path / "asked", tmp_path / "answers"
         for pipe in (asked, answers):
             os.mkfifo(pipe)
@@ -258,7 +252,7 @@ class TestShrink:
         assert 2 < left.events < 301
 
     def test_shows_a_person_how_far_it_is(self, tmp_path: Path) -> None:
-        log, small = write(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
+        log, small = as_export(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-m", "workspaced", "log", "shrink", str(log), "--run", HAS_30, "-o", str(small)],

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from support.daemon import clean_environment
-from support.inspector import Inspector, over_recorded
+from support.inspector import Inspector, environment_in, over_recorded
+
+from workspaced.demo.morning import INSTALLED
 
 
 @pytest.fixture
@@ -25,4 +27,11 @@ def inspect(tmp_path: Path) -> Iterator[Callable[..., Inspector]]:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
     """Over `RECORDED`; for tests that only ask."""
     with over_recorded(tmp_path_factory.mktemp("inspector")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def morning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
+    """Over the demo's morning; for tests that only ask."""
+    with Inspector(INSTALLED, env=environment_in(tmp_path_factory.mktemp("home"))) as running:
         yield running

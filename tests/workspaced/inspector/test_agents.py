@@ -29,9 +29,9 @@ def reading(talked: Any) -> Iterator[Inspector]:
         yield running
 
 
-@pytest.fixture
-def changing(daemon: Any) -> Iterator[tuple[Any, Inspector]]:
-    running = daemon()
+@pytest.fixture(scope="module")
+def changing(module_daemon: Any) -> Iterator[tuple[Any, Inspector]]:
+    running = module_daemon()
     with Inspector("--socket", running.socket, "--allow-changes", env=running.env) as inspector:
         yield running, inspector
 

@@ -12,12 +12,11 @@ from support.inspector import RECORDED, Inspector
 from support.random_log import opened
 from support.random_log import recorded as recorded_events
 
-from workspaced.demo import morning
+from workspaced.demo.morning import INSTALLED
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
 
-MORNING = Path(morning.__file__).with_name("morning.wsb")
 WRONG = "release 1 comes on 22 june"
 
 Run = Callable[..., Any]
@@ -42,20 +41,20 @@ class TestASearch:
         assert [json.loads(line) for line in lines] == page["hits"] != []
 
     def test_finds_the_wrong_answer_in_any_case(self, run: Run) -> None:
-        done = run("log", "search", WRONG, MORNING)
+        done = run("log", "search", WRONG, INSTALLED)
         head, quote = done.stdout.decode().splitlines()
         assert head.startswith("169 message_added 2026-04-17") and head.endswith("writer: message")
         assert quote == "    Release 1 comes on 22 June."
 
     def test_reads_on_where_its_limit_ended(self, run: Run) -> None:
-        whole = run("log", "search", "Kickoff", MORNING, "--json").stdout.splitlines()
-        first = run("log", "search", "Kickoff", MORNING, "--json", "--limit", "3")
+        whole = run("log", "search", "Kickoff", INSTALLED, "--json").stdout.splitlines()
+        first = run("log", "search", "Kickoff", INSTALLED, "--json", "--limit", "3")
         following = first.stderr.decode().split("--from ")[1].strip()
-        rest = run("log", "search", "Kickoff", MORNING, "--json", "--from", following).stdout.splitlines()
+        rest = run("log", "search", "Kickoff", INSTALLED, "--json", "--from", following).stdout.splitlines()
         assert first.stdout.splitlines() + rest == whole and len(whole) > 3
 
     def test_that_finds_nothing_exits_with_1(self, run: Run) -> None:
-        done = run("log", "search", "stands nowhere", MORNING, code=1)
+        done = run("log", "search", "stands nowhere", INSTALLED, code=1)
         assert (done.stdout, done.stderr) == (b"", b"it stands nowhere here\n")
 
     def test_of_a_damaged_log_gives_what_is_before_the_damage_and_fails(self, run: Run, tmp_path: Path) -> None:

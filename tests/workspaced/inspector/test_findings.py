@@ -1,25 +1,17 @@
 """Findings over the inspector's API: the demo's wrong answer with its cause, and logs with less to say."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-from support import ROOT
-from support.inspector import Inspector, environment_in
+from support.inspector import Inspector
 
 from workspaced import replay
+from workspaced.demo.morning import INSTALLED
 from workspaced.inspector.views.found.findings import FindingsParameters, findings
 from workspaced_events.schema.catalogue import NoteFile
 
-MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
 KICKOFF = "projects/ferrybook/Kickoff.md"
-
-
-@pytest.fixture(scope="module")
-def morning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
-    with Inspector(MORNING, env=environment_in(tmp_path_factory.mktemp("home"))) as started:
-        yield started
 
 
 def test_a_prompt_that_read_an_older_note_is_found_with_both_texts(morning: Inspector) -> None:
@@ -69,7 +61,7 @@ class Swept:
 
 
 def test_without_the_texts_an_older_note_is_found_all_the_same() -> None:
-    with replay.open(MORNING) as log:
+    with replay.open(INSTALLED) as log:
         inspected: Any = SimpleNamespace(log=Swept(log))
         shown = findings(inspected, FindingsParameters()).findings
     [found] = [each for each in shown if each.note == KICKOFF]
@@ -131,33 +123,24 @@ def test_a_log_in_which_nothing_went_wrong_has_none(inspect: Callable[..., Inspe
     assert inspect(running.data).get("/api/findings") == {"findings": [], "leftOut": 0, "searchedFrom": None}
 
 
-def test_a_note_that_was_withheld_before_the_users_eyes_is_found(
+def test_a_note_that_is_withheld_while_the_user_looks_at_it_is_found(
     inspect: Callable[..., Inspector], daemon: Any
 ) -> None:
-    running = daemon(notes={"pay.md": "# Pay\n", "other.md": "# Other\n"})
+    private = "---\nworkspaced: private\n---\n"
+    running = daemon(notes={"pay.md": "# Pay\n", "other.md": "# Other\n", "never.md": private})
     client = running.connect("editor")
     client.publish([{"type": "note_pinned", "data": {"note": "other.md"}}])
-    client.publish([{"type": "active_note_set", "data": {"note": "pay.md"}}])
-    client.call("workspaced/reconcile")
+    for note in ("never.md", "pay.md"):
+        client.publish([{"type": "active_note_set", "data": {"note": note}}])
+        client.call("workspaced/reconcile")
     for name in ("pay.md", "other.md"):
-        (running.vault / name).write_text("---\nworkspaced: private\n---\n")
+        (running.vault / name).write_text(private)
     client.call("workspaced/reconcile")
     assert running.stop() == 0
-    [found] = inspect(running.data).get("/api/findings")["findings"]
-    assert found["sentence"] == "pay.md was withheld from agents while the user looked at it"
-    assert found["evidence"][0]["link"] == ["at", str(found["seq"])]
-
-
-def test_of_a_note_that_was_never_shown_it_is_said_that_it_is_withheld(
-    inspect: Callable[..., Inspector], daemon: Any
-) -> None:
-    running = daemon(notes={"pay.md": "---\nworkspaced: private\n---\n"})
-    client = running.connect("editor")
-    client.publish([{"type": "active_note_set", "data": {"note": "pay.md"}}])
-    client.call("workspaced/reconcile")
-    assert running.stop() == 0
-    [found] = inspect(running.data).get("/api/findings")["findings"]
-    assert found["sentence"] == "The user looked at pay.md, which is withheld from agents"
+    pay, never = inspect(running.data).get("/api/findings")["findings"]
+    assert pay["sentence"] == "pay.md was withheld from agents while the user looked at it"
+    assert pay["evidence"][0]["link"] == ["at", str(pay["seq"])]
+    assert never["sentence"] == "The user looked at never.md, which is withheld from agents"
 
 
 def test_a_note_that_a_rule_withholds_is_found_by_the_calls_that_were_not_told_of_it(

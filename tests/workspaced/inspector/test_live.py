@@ -94,14 +94,6 @@ class TestALogThatGrows:
             tail.until("daemon", connected=True)
             assert "active_note_set" not in [each["type"] for each in inspector.get("/api/newest")["events"]]
 
-    def test_a_directory_whose_daemon_runs_is_followed_too(self, shared: Any, client: Any) -> None:
-        with Inspector(shared.data, env=shared.env) as inspector, inspector.tail() as tail:
-            assert inspector.started["kind"] == "daemon"
-            tail.until("daemon", connected=True)
-            seq = look_at(client, "c.md")
-            while tail.until("grew")["last"] < seq:
-                pass
-
     def test_a_line_that_is_being_written_is_no_warning(self, daemon: Any) -> None:
         running = daemon()
         segment = max((running.data / "log").iterdir(), key=lambda each: each.stat().st_size)
@@ -145,9 +137,6 @@ class TestNewestEvents:
         wanted = next(value for each in every for value in values(each) if value)
         found = recorded.get("/api/newest", limit=500, **{field: wanted})["events"]
         assert found == [each for each in every if wanted in values(each)]
-
-    def test_an_unknown_type_is_refused(self, recorded: Inspector) -> None:
-        assert recorded.error("/api/newest?type=nonsense") == (400, "INVALID_ARGUMENT")
 
 
 class TestTheEndOfTheProcess:

@@ -2,10 +2,8 @@
 
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 import zipfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -18,23 +16,17 @@ import pytest
 from support import TESTS, process
 from support.daemon import STOP_S
 from support.inspector import RECORDED, Inspector
-from support.random_log import random_log, recorded
+from support.random_log import random_log
 from support.stored_logs import as_directory, as_export
 
 from workspaced.inspector.inspected import Inspected
 from workspaced.inspector.open_log import OpenLog
 from workspaced.inspector.subject import Subject
 from workspaced_events.errors import LogUnreadable
-from workspaced_events.ids import VaultId
-from workspaced_events.log.disk import RealDisk
-from workspaced_events.log.recovery import open_log
-from workspaced_events.log.scan import scan_log
-from workspaced_events.log.segments import Batch
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.replay import kept_folds
-from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.codec import encode_batch, encode_event
+from workspaced_events.schema.codec import encode_event
 
 LOGS = TESTS / "data" / "logs"
 EVENTS = random_log(3, 60)
@@ -112,40 +104,6 @@ def test_whoever_waits_for_a_fold_is_refused_when_the_inspector_ends(tmp_path: P
             await log.read(last_state)
 
     opened(as_directory(tmp_path / "data", EVENTS), look)
-
-
-@pytest.mark.thorough
-def test_ctrl_c_ends_it_while_a_long_log_is_folded(inspect: Callable[..., Inspector], tmp_path: Path) -> None:
-    inspector = inspect(_long_log(tmp_path / "data"))
-    before = inspector.get("/api/folding")
-    answers: list[httpx2.Response] = []
-    waiting = threading.Thread(target=lambda: answers.append(inspector.request("GET", "/api/state")))
-    waiting.start()
-    while inspector.get("/api/folding")["folded"] <= before["folded"]:
-        pass
-    inspector.process.send_signal(signal.SIGINT)
-    waiting.join(STOP_S)
-    assert inspector.wait() == 130
-    assert answers[0].json()["error"]["code"] == "LOG_UNREADABLE", "it waited for the whole fold"
-    assert inspector.stderr == []
-
-
-def _long_log(place: Path) -> Path:
-    """300,000 events, which take seconds to fold."""
-    place.mkdir()
-    vault = VaultId("v")
-    disk = RealDisk(place)
-    written = open_log(disk, scan_log(disk, lambda _events: None), version="t", now=lambda: "now")
-    written.append(Batch(1, 1, encode_batch(recorded(c.VaultOpened(vault, vault, "/v")))), 0)
-    for first in range(2, 300_000, 5_000):
-        events = [
-            b'{"type":"active_note_set","seq":%d,"id":"i%d","time":"2026-03-02T10:00:00.000000Z","source":"ui",'
-            b'"vault":"v","data":{"note":"note %d.md"}}' % (seq, seq, seq % 50)
-            for seq in range(first, first + 5_000)
-        ]
-        written.append(Batch(first, first + 4_999, b"[" + b",".join(events) + b"]"), first - 1)
-    written.close()
-    return place
 
 
 def test_a_log_tells_how_much_of_it_is_verified_while_it_opens(tmp_path: Path) -> None:

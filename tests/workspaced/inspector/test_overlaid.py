@@ -48,10 +48,9 @@ def test_it_shows_what_the_command_line_shows(chat: Chat) -> None:
     assert shown == json.loads(told.stdout)
 
 
-def test_an_insertion_leads_to_its_chat_and_an_unknown_one_to_none(chat: Chat) -> None:
+def test_an_insertion_leads_to_its_chat(chat: Chat) -> None:
     shown = chat.shown(chat.listed["chat"])
     assert [chat.shown(each["insertion"]) for each in shown["insertions"]] == [shown, shown]
-    assert chat.inspector.error("/api/overlaid/unknown") == (400, "INVALID_ARGUMENT")
 
 
 def test_an_insertion_is_told_without_asking_wherever_that_is_shown(chat: Chat) -> None:

@@ -13,15 +13,16 @@ import pytest
 from support import ROOT, process
 from support.daemon import ANSWER_S
 from support.inspector import Inspector, environment_in
+from support.stored_logs import as_export
 
 from workspaced import replay
+from workspaced.demo.morning import INSTALLED
 from workspaced.finding.files import Shrunk, bundle_of
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_tools.prompts.audit.prices import PackagedPrices, Tokens
 
-MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
-"""The demo's morning: two conversations, one of which was folded and the other given another system prompt."""
 LETTER, KITCHEN = "letter-to-imke", "kitchen-questions"
+"""Of the demo's morning: one was folded, and the other given another system prompt."""
 FOLDED = 110
 """The first prompt after the compaction."""
 OWN_PRICES = """
@@ -94,7 +95,7 @@ def prompts_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[P
 
 @pytest.fixture
 def morning(prompts_of: Callable[[Path], Prompts]) -> Prompts:
-    return prompts_of(MORNING)
+    return prompts_of(INSTALLED)
 
 
 @pytest.fixture
@@ -160,9 +161,7 @@ def test_a_long_column_comes_page_by_page(morning: Prompts) -> None:
 
 
 def test_a_log_without_conversations_lists_none(fresh: Callable[[Path], Prompts], tmp_path: Path) -> None:
-    empty = tmp_path / "empty.jsonl"
-    empty.write_bytes(b"".join(export_lines("log", [])))
-    assert fresh(empty).get("conversations")["conversations"] == []
+    assert fresh(as_export(tmp_path / "empty.jsonl", [])).get("conversations")["conversations"] == []
 
 
 # -- one prompt --
@@ -254,19 +253,12 @@ def test_marks_stand_where_a_provider_may_cache(morning: Prompts) -> None:
     assert tokens == sorted(tokens) and tokens[-1] == shown["prompt"]["estimate"]
 
 
-def test_the_body_is_that_of_the_command_line(morning: Prompts) -> None:
+def test_the_body_is_that_of_the_command_line_and_can_be_saved(morning: Prompts) -> None:
     found = morning.get(f"prompts/{FOLDED}/body")
     [told] = morning.cli("show", LETTER, "--prompt", str(FOLDED), "--body", "sent")
-    assert json.loads(found["text"]) == told
-    assert (found["shape"], found["same"]) == ("anthropic", True)
-    assert found["bytes"] == len(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode())
-
-
-def test_the_bytes_of_the_body_can_be_saved(morning: Prompts) -> None:
-    [told] = morning.cli("show", LETTER, "--prompt", str(FOLDED), "--body", "sent")
     saved = morning.inspector.request("GET", f"/api/prompts/{FOLDED}/sent")
-    assert json.loads(saved.content) == told
-    assert len(saved.content) == morning.get(f"prompts/{FOLDED}/body")["bytes"]
+    assert json.loads(found["text"]) == json.loads(saved.content) == told
+    assert (found["shape"], found["same"], found["bytes"]) == ("anthropic", True, len(saved.content))
     assert f"prompt-{FOLDED}.json" in saved.headers["content-disposition"]
 
 
@@ -312,7 +304,7 @@ def test_any_two_prompts_can_be_compared(morning: Prompts) -> None:
 
 
 def test_a_reported_prompt_costs_what_the_user_s_prices_say_at_once(fresh: Callable[[Path], Prompts]) -> None:
-    prompts = fresh(MORNING)
+    prompts = fresh(INSTALLED)
     assert prompts.get("conversations")["prices"]["isOwn"] is False
     prompts.write_prices(OWN_PRICES)
     for row in prompts.column(LETTER):
@@ -353,7 +345,7 @@ def test_a_conversation_costs_what_its_prompts_and_their_answers_do(morning: Pro
 def test_what_it_would_cost_without_a_cache_reads_every_token_at_full_price(
     fresh: Callable[[Path], Prompts],
 ) -> None:
-    prompts = fresh(MORNING)
+    prompts = fresh(INSTALLED)
     prompts.write_prices(OWN_PRICES)
     for row in prompts.column(LETTER):
         full = (row["inputTokens"] * 10 + row["outputTokens"] * 100) / 1e6
@@ -375,7 +367,7 @@ def test_without_a_report_the_cost_is_an_estimate_and_without_a_price_there_is_n
 def test_prices_that_cannot_be_read_say_so_and_those_of_the_package_count(
     fresh: Callable[[Path], Prompts], text: str
 ) -> None:
-    prompts = fresh(MORNING)
+    prompts = fresh(INSTALLED)
     before = prompts.column(LETTER)
     prompts.write_prices(text)
     assert prompts.column(LETTER) == before
@@ -388,7 +380,7 @@ def test_prices_that_cannot_be_read_say_so_and_those_of_the_package_count(
 
 def test_a_log_without_texts_says_which_part_is_not_kept(fresh: Callable[[Path], Prompts], tmp_path: Path) -> None:
     export = tmp_path / "morning.jsonl"
-    with replay.open(MORNING) as log:
+    with replay.open(INSTALLED) as log:
         export.write_bytes(b"".join(export_lines("log", log.events())))
     prompts = fresh(export)
     row = prompts.column(LETTER)[-1]
@@ -405,7 +397,7 @@ def test_a_redacted_bundle_says_that_it_holds_no_texts_of_prompts(
     fresh: Callable[[Path], Prompts], tmp_path: Path
 ) -> None:
     file = tmp_path / "redacted.wsb"
-    with replay.open(MORNING) as log:
+    with replay.open(INSTALLED) as log:
         file.write_bytes(bundle_of(Shrunk("", None, list(log.events()), log.blob).part, redacted=True))
     prompts = fresh(file)
     first = prompts.get("conversations")["conversations"][0]["conversation"]

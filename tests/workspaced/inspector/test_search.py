@@ -1,25 +1,22 @@
 """Find and shrink over the inspector's API: one search at a time, its story, and its files."""
 
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import TESTS
 from support import random_log as logs
 from support.daemon import ANSWER_S, Factory
-from support.inspector import Inspector
+from support.inspector import Inspector, environment_in
+from support.stored_logs import as_export
 
 from workspaced import replay
-from workspaced.demo import morning
+from workspaced.demo.morning import INSTALLED
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import Event
 
 V, A, B, C = VaultId("v"), NoteId("a.md"), NoteId("budget.md"), NoteId("c.md")
 EVENTS = logs.recorded(
@@ -32,20 +29,16 @@ EVENTS = logs.recorded(
     c.NoteUnpinned(A),
 )
 TWO_PINS = "length(pinnedNotes) > `1`"
-MORNING = Path(morning.__file__).with_name("morning.wsb")
 MORNING_PINS = "length(pinnedNotes) > `2`"
 NAMED = "contains(pinnedNotes[].id, 'budget.md')"
 RUNNING = ("finding", "shrinking")
 
 
-def write(file: Path, events: list[Event]) -> Path:
-    file.write_bytes(b"".join(export_lines("log-1", events)))
-    return file
-
-
-@pytest.fixture
-def inspector(inspect: Callable[..., Inspector], tmp_path: Path) -> Inspector:
-    return inspect(write(tmp_path / "log.jsonl", EVENTS))
+@pytest.fixture(scope="module")
+def inspector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
+    folder = tmp_path_factory.mktemp("search")
+    with Inspector(as_export(folder / "log.jsonl", EVENTS), env=environment_in(folder)) as running:
+        yield running
 
 
 def ended(inspector: Inspector) -> dict[str, Any]:
@@ -104,21 +97,6 @@ class TestASearch:
         always = searched(inspector, "seq >= `0`")
         assert (always["phase"], always["code"]) == ("failed", "ALREADY_TRUE")
 
-    def test_finds_what_is_before_the_damage_of_a_log(
-        self, inspect: Callable[..., Inspector], tmp_path: Path
-    ) -> None:
-        log = shutil.copytree(TESTS / "data" / "logs" / "v1", tmp_path / "damaged")
-        segment = min((log / "log").glob("*.wlog"))
-        segment.write_bytes(segment.read_bytes()[:2_900] + b"no event\n")
-        inspector = inspect(log)
-        assert inspector.get("/api/about")["damage"] is not None
-        shown = searched(inspector, TWO_PINS)
-        assert (shown["phase"], shown["found"]["words"], len(shown["story"])) == (
-            "done",
-            "pinned Tagebuch/März.md",
-            3,
-        )
-
     def test_looks_at_another_vault(self, inspector: Inspector) -> None:
         assert searched(inspector, TWO_PINS, vault="v")["phase"] == "done"
         other = searched(inspector, TWO_PINS, vault="none")
@@ -126,17 +104,18 @@ class TestASearch:
 
     @pytest.mark.parametrize("wrong", ["pinnedNotes[", "pinned", "nothing(seq)", "", "x" * 10_001])
     def test_is_not_begun_with_what_is_no_expression(self, inspector: Inspector, wrong: str) -> None:
-        given = {"expression": wrong}
-        assert inspector.error("/api/search", "POST", json=given) == (400, "INVALID_ARGUMENT")
-        assert inspector.get("/api/search")["phase"] == "none"
+        before = inspector.get("/api/search")
+        assert inspector.error("/api/search", "POST", json={"expression": wrong}) == (400, "INVALID_ARGUMENT")
+        assert inspector.get("/api/search") == before
 
     def test_is_begun_by_a_post_with_the_token_alone(self, inspector: Inspector) -> None:
+        before = inspector.get("/api/search")
         given = {"expression": TWO_PINS}
         without = {"Authorization": ""}
         assert inspector.error("/api/search", "POST", json=given, headers=without) == (401, "TOKEN_WRONG")
         foreign = {"Origin": "http://evil.example"}
         assert inspector.error("/api/search", "POST", json=given, headers=foreign) == (403, "FOREIGN_ORIGIN")
-        assert inspector.get("/api/search")["phase"] == "none"
+        assert inspector.get("/api/search") == before
 
 
 class TestALongSearch:
@@ -144,7 +123,7 @@ class TestALongSearch:
     def long(self, inspect: Callable[..., Inspector], tmp_path: Path) -> Inspector:
         """Over a log in which shrinking takes long: many pins, all of which matter."""
         pins = [c.NotePinned(NoteId(f"{number}.md")) for number in range(900)]
-        return inspect(write(tmp_path / "long.jsonl", logs.recorded(*logs.opened(V), *pins)))
+        return inspect(as_export(tmp_path / "long.jsonl", logs.recorded(*logs.opened(V), *pins)))
 
     def test_is_stopped_and_keeps_what_it_found(self, long: Inspector) -> None:
         long.post("/api/search", expression="length(pinnedNotes) >= `900`")
@@ -168,6 +147,7 @@ class TestALongSearch:
 
 class TestItsFiles:
     def test_are_there_once_something_was_found(self, inspector: Inspector) -> None:
+        searched(inspector, "length(pinnedNotes) > `9`")
         for name in ("bundle", "test"):
             assert inspector.error(f"/api/search/{name}") == (404, "NOT_RECORDED")
 
@@ -191,7 +171,7 @@ class TestItsFiles:
     def test_are_a_bundle_of_the_calls_that_saw_it(
         self, inspect: Callable[..., Inspector], tmp_path: Path, redacted: bool
     ) -> None:
-        inspector = inspect(MORNING)
+        inspector = inspect(INSTALLED)
         found = searched(inspector, MORNING_PINS)
         assert (found["found"]["seq"], found["seen"]) == (13, {"last": 192, "calls": 21, "prompts": 12})
         bundle = save(inspector, "bundle", tmp_path, redacted=redacted, withCalls=True)

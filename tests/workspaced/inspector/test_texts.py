@@ -1,41 +1,34 @@
 """Where a text stands, over the inspector's API: in prompts as sent, calls as answered, messages and events."""
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support import random_log as logs
-from support.inspector import Inspector
+from support.inspector import Inspector, environment_in
+from support.stored_logs import as_export
 
 from workspaced import replay
-from workspaced.demo import morning
+from workspaced.demo.morning import INSTALLED
 from workspaced.finding.search import Searches
 from workspaced.inspector.inspected import Inspected
 from workspaced.inspector.subject import Subject
 from workspaced.inspector.views import texts
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
 
-MORNING = Path(morning.__file__).with_name("morning.wsb")
 NOTE = NoteId("読書/ガラス 🫖 café.md")
 
 
-@pytest.fixture
-def demo(inspect: Callable[..., Inspector]) -> Inspector:
-    return inspect(MORNING)
-
-
-@pytest.fixture
-def named(inspect: Callable[..., Inspector], tmp_path: Path) -> Inspector:
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
     """Over a log of five events that name NOTE, behind the two that open it."""
+    folder = tmp_path_factory.mktemp("named")
     events = logs.recorded(*logs.opened(VaultId("v")), *[c.ActiveNoteSet(NOTE)] * 5)
-    file = tmp_path / "log.jsonl"
-    file.write_bytes(b"".join(export_lines("log-1", events)))
-    return inspect(file)
+    with Inspector(as_export(folder / "log.jsonl", events), env=environment_in(folder)) as running:
+        yield running
 
 
 def found(inspector: Inspector, text: str, **more: Any) -> list[dict[str, Any]]:
@@ -43,34 +36,34 @@ def found(inspector: Inspector, text: str, **more: Any) -> list[dict[str, Any]]:
     return hits
 
 
-def test_the_first_prompt_with_a_text_comes_first_and_says_where_it_stands(demo: Inspector) -> None:
-    first = found(demo, "22 june", lanes="prompts")[0]
+def test_the_first_prompt_with_a_text_comes_first_and_says_where_it_stands(morning: Inspector) -> None:
+    first = found(morning, "22 june", lanes="prompts")[0]
     assert (first["row"]["type"], first["where"]) == ("prompt_assembled", "L3_TURN")
     assert (first["block"], first["found"]) == ("projects/ferrybook/Kickoff.md", "22 June")
     assert first["before"].endswith("before the school holidays: **")
-    blocks = demo.get(f"/api/prompts/{first['row']['seq']}")["blocks"]
+    blocks = morning.get(f"/api/prompts/{first['row']['seq']}")["blocks"]
     assert first["block"] in {each["note"] for each in blocks}
 
 
-def test_every_prompt_s_own_blocks_are_searched(demo: Inspector) -> None:
-    held = {each["row"]["seq"] for each in found(demo, "22 June", lanes="prompts")}
+def test_every_prompt_s_own_blocks_are_searched(morning: Inspector) -> None:
+    held = {each["row"]["seq"] for each in found(morning, "22 June", lanes="prompts")}
     bodies = set()
-    for talk in demo.get("/api/conversations")["conversations"]:
-        for row in demo.get(f"/api/conversations/{talk['conversation']}")["prompts"]:
-            if "22 June" in demo.get(f"/api/prompts/{row['seq']}/body")["text"]:
+    for talk in morning.get("/api/conversations")["conversations"]:
+        for row in morning.get(f"/api/conversations/{talk['conversation']}")["prompts"]:
+            if "22 June" in morning.get(f"/api/prompts/{row['seq']}/body")["text"]:
                 bodies.add(row["seq"])
     assert bodies and bodies <= held
 
 
-def test_an_answer_is_found_as_it_was_answered(demo: Inspector) -> None:
-    for hit in found(demo, "29 June", lanes="calls"):
+def test_an_answer_is_found_as_it_was_answered(morning: Inspector) -> None:
+    for hit in found(morning, "29 June", lanes="calls"):
         assert hit["where"] == "answer"
-        assert "29 June" in demo.request("GET", f"/api/calls/{hit['row']['seq']}/answer").text
-    assert found(demo, "29 June", lanes="calls")
+        assert "29 June" in morning.request("GET", f"/api/calls/{hit['row']['seq']}/answer").text
+    assert found(morning, "29 June", lanes="calls")
 
 
-def test_words_are_found_over_the_end_of_a_line(demo: Inspector) -> None:
-    (hit, *_) = found(demo, "Risks The tide", lanes="prompts")
+def test_words_are_found_over_the_end_of_a_line(morning: Inspector) -> None:
+    (hit, *_) = found(morning, "Risks The tide", lanes="prompts")
     assert hit["found"] == "Risks The tide"
 
 
@@ -92,8 +85,8 @@ def test_answers_lead_on_until_all_is_read(named: Inspector) -> None:
 
 def test_one_answer_reads_few_calls_and_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "RECORDINGS_READ_MAX", 5)
-    with replay.open(MORNING) as log, closing(Searches(MORNING)) as searches:
-        inspected = Inspected(Subject(MORNING, "morning", "bundle"), log, searches)
+    with replay.open(INSTALLED) as log, closing(Searches(INSTALLED)) as searches:
+        inspected = Inspected(Subject(INSTALLED, "morning", "bundle"), log, searches)
         begin, read = 1, []
         while begin is not None:
             answer = texts.texts(inspected, texts.TextsParameters("22 June", begin))
@@ -101,18 +94,3 @@ def test_one_answer_reads_few_calls_and_prompts(monkeypatch: pytest.MonkeyPatch)
             begin = answer.next
     hits = [seq for part in read for seq in part]
     assert len(read) > 5 and hits == sorted(set(hits)) and {81, 86, 157, 169} <= set(hits)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"text": ""},
-        {"text": "  "},
-        {"text": "a" * 201},
-        {"text": "a", "lanes": "x"},
-        {"text": "a", "limit": 0},
-    ],
-)
-def test_what_makes_no_sense_is_refused(named: Inspector, parameters: dict[str, Any]) -> None:
-    assert named.error("/api/texts", params=parameters) == (400, "INVALID_ARGUMENT")

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from support.daemon import clean_environment
 from support.inspector import Inspector
-
-from workspaced_events.replay.json_lines import export_lines
+from support.stored_logs import as_export
 
 SECRET = "---\nworkspaced: private\n---\n# Plan\n"
 
@@ -79,18 +78,18 @@ def test_it_is_withheld_since_an_event_and_the_daemon_says_why(life: Any) -> Non
     assert life["present"]["withheld"] and life["present"]["reasons"]
 
 
-@pytest.mark.parametrize("reference", ["hr/Salary.md", "salary", "[[Salary#June]]"])
-def test_a_call_that_asked_for_it_in_vain_is_in_it(
-    inspect: Callable[..., Inspector], daemon: Any, reference: str
-) -> None:
+def test_calls_that_asked_for_it_in_vain_are_in_it(inspect: Callable[..., Inspector], daemon: Any) -> None:
     running = daemon(notes={"hr/Salary.md": "# Salary\n", "b.md": "", ".workspacedignore": "hr/\n"})
     agent = running.connect("agent")
-    for asked in (reference, "b.md", "none.md"):
-        agent.tool("get_note_by_reference", {"reference": asked})
+    names = ("hr/Salary.md", "salary", "[[Salary#June]]")
+    for reference in (*names, "b.md", "none.md"):
+        agent.tool("get_note_by_reference", {"reference": reference})
     assert running.stop() == 0
-    [refused] = inspect(running.data).get("/api/notes/hr/Salary.md")["traces"]
-    assert (refused["kind"], refused["agent"], refused["revision"]) == ("refused", "agent", None)
-    assert refused["sentence"] == f"agent asks get_note_by_reference for {reference} and gets NOTE_NOT_FOUND"
+    refused = inspect(running.data).get("/api/notes/hr/Salary.md")["traces"]
+    assert {(each["kind"], each["agent"], each["revision"]) for each in refused} == {("refused", "agent", None)}
+    assert sorted(each["sentence"] for each in refused) == sorted(
+        f"agent asks get_note_by_reference for {name} and gets NOTE_NOT_FOUND" for name in names
+    )
 
 
 def test_another_note_has_another_life(live: Inspector) -> None:
@@ -135,8 +134,7 @@ def test_what_is_no_note_is_refused(live: Inspector, path: str, code: str) -> No
 
 
 def test_a_log_without_a_vault_says_so(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.jsonl"
-    empty.write_bytes(b"".join(export_lines("log", [])))
+    empty = as_export(tmp_path / "empty.jsonl", [])
     with Inspector(empty, env=clean_environment(tmp_path)) as inspector:
         assert inspector.get("/api/notes")["notes"] == []
         assert inspector.error("/api/notes/a.md") == (400, "INVALID_ARGUMENT")

@@ -1,5 +1,7 @@
 """Logs of what agents asked: the demo's morning, a chat through a proxy, a long session, and golden answers."""
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +55,12 @@ def long_session(factory: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stored_logs(module_daemon: Any) -> dict[str, Path]:
-    return {
-        "the demo's morning": INSTALLED,
-        "golden answers": GOLDEN,
-        "a proxied chat": proxied(module_daemon),
-        "a long session": long_session(module_daemon),
+def stored_log(module_daemon: Any) -> Callable[[str], Path]:
+    """stored_log(name) -> a log, made when it is first asked for."""
+    made: dict[str, Callable[[], Path]] = {
+        "the demo's morning": lambda: INSTALLED,
+        "golden answers": lambda: GOLDEN,
+        "a proxied chat": lambda: proxied(module_daemon),
+        "a long session": lambda: long_session(module_daemon),
     }
+    return cache(lambda name: made[name]())

@@ -81,11 +81,11 @@ def lived(module_daemon: Factory) -> dict[str, Any]:
     return moments
 
 
-@pytest.mark.parametrize("method", CHANGES)
-def test_changes_are_refused_for_good(lived: dict[str, Any], method: str) -> None:
+def test_changes_are_refused_for_good(lived: dict[str, Any]) -> None:
     with past(lived["log"], lived["a open"]) as then, then.connect() as client:
-        error = refusal(client.call, method, CHANGES[method])
-        assert error.code == "READ_ONLY" and error.details.get("retryable") is False
+        for method, given in CHANGES.items():
+            error = refusal(client.call, method, given)
+            assert error.code == "READ_ONLY" and error.details.get("retryable") is False, method
         assert client.call("workspaced/state", {})["state"]["activeNote"]["id"] == "a.md"
 
 
@@ -180,16 +180,13 @@ def test_the_open_note_was_told_a_moment_later() -> None:
         assert "looking at: projects/tsuchiya/" in client.call("workspaced/volunteer", hook)["text"]
 
 
-def test_a_chat_through_a_proxy_is_new_there(lived: dict[str, Any]) -> None:
+def test_a_chat_through_a_proxy_is_new_there_and_a_prompt_is_assembled_from_the_moment(
+    lived: dict[str, Any],
+) -> None:
     asked = {"form": "openai", "turns": [{"key": "1" * 64, "near": "2" * 64}], "open": True, "chat": "3" * 64}
     with past(lived["log"], lived["a open"]) as then, then.connect("agent") as client:
-        offered = client.call("workspaced/context/overlay", asked)
-        (inserted,) = offered["insertions"]
+        (inserted,) = client.call("workspaced/context/overlay", asked)["insertions"]
         assert "looking at: a.md" in inserted["text"]
-
-
-def test_a_prompt_is_assembled_from_the_moment(lived: dict[str, Any]) -> None:
-    with past(lived["log"], lived["a open"]) as then, then.connect("agent") as client:
         talk = {"conversation": "talk"}
         settings = {"provider": "anthropic", "model": "m", "contextWindow": 100_000, "outputReserve": 1_000}
         client.call("workspaced/context/start", {**talk, **settings})
@@ -314,32 +311,30 @@ def test_memory_takes_nothing(module_daemon: Factory) -> None:
 
 
 WRONG: dict[str, tuple[tuple[str, ...], int, str]] = {
-    "no such log": (("--replay", "LOG/none.wsb"), 2, "INVALID_ARGUMENT"),
-    "no such event": (("--replay", "LOG", "--at", "99999"), 2, "INVALID_ARGUMENT"),
-    "a time to come": (("--replay", "LOG", "--at", "2999-01-01T00:00:00Z"), 2, "INVALID_ARGUMENT"),
-    "a broken bundle": (("--replay", "BROKEN"), 4, "LOG_DAMAGED"),
-    "the name of a workspace": (
-        ("--replay", "LOG", "--workspace", "default"),
+    "no such log": (("serve", "--replay", "LOG/none.wsb"), 2, "INVALID_ARGUMENT"),
+    "no such event": (("mcp", "--replay", "LOG", "--at", "99999"), 2, "INVALID_ARGUMENT"),
+    "a time to come": (("serve", "--replay", "LOG", "--at", "2999-01-01T00:00:00Z"), 2, "INVALID_ARGUMENT"),
+    "a broken bundle": (("mcp", "--replay", "BROKEN"), 4, "LOG_DAMAGED"),
+    "the name of a workspace": (("serve", "--replay", "LOG", "--workspace", "default"), 2, "INVALID_ARGUMENT"),
+    "the name of an agent's": (
+        ("mcp", "--replay", "LOG", "--workspace", "x"),
         2,
-        "INVALID_ARGUMENT",
+        "only --at and --tools go with it",
     ),
-    "folders too": (("--replay", "LOG", "--vault", "."), 2, "do not go with it"),
-    "a moment of the present": (("--at", "3"), 2, "--at goes with --replay"),
+    "folders too": (("serve", "--replay", "LOG", "--vault", "."), 2, "do not go with it"),
+    "an agent's folders": (("mcp", "--replay", "LOG", "--vault", "."), 2, "only --at and --tools go with it"),
+    "a moment of the present": (("serve", "--at", "3"), 2, "--at goes with --replay"),
+    "an agent's present": (("mcp", "--at", "3"), 2, "--at goes with --replay"),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("command", ["serve", "mcp"])
-def test_what_cannot_be_served_is_said(lived: dict[str, Any], tmp_path: Path, command: str, wrong: str) -> None:
+def test_what_cannot_be_served_is_said(lived: dict[str, Any], tmp_path: Path, wrong: str) -> None:
     arguments, code, said = WRONG[wrong]
-    if command == "mcp" and "--workspace" in arguments:
-        said = "only --at and --tools go with it"
-    if command == "mcp" and "--vault" in arguments:
-        said = "only --at and --tools go with it"
     broken = tmp_path / "broken.wsb"
     broken.write_bytes(b"PK" + bytes(100))
     given = [each.replace("LOG", str(lived["log"])).replace("BROKEN", str(broken)) for each in arguments]
-    done = process.run(command, *given, env=clean_environment(tmp_path))
+    done = process.run(*given, env=clean_environment(tmp_path))
     assert done.returncode == code, done.stderr
     assert said in done.stderr.decode()
 

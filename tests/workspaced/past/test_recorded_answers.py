@@ -2,6 +2,7 @@
 
 import json
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ LOGS = ("the demo's morning", "golden answers", "a proxied chat", "a long sessio
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_every_recorded_call_is_answered_with_its_bytes(stored_logs: dict[str, Path], name: str) -> None:
-    log = stored_logs[name]
+def test_every_recorded_call_is_answered_with_its_bytes(stored_log: Callable[[str], Path], name: str) -> None:
+    log = stored_log(name)
     left = recorded_in(log)
     assert len(left) > 5
     while left:
@@ -49,8 +50,8 @@ def test_a_bridge_that_is_ended_ends_its_daemon(tmp_path: Path, ends: signal.Sig
 
 
 @pytest.mark.parametrize("name", ["the demo's morning", "a long session"])
-def test_an_agent_gets_them_by_mcp(stored_logs: dict[str, Path], name: str, tmp_path: Path) -> None:
-    log = stored_logs[name]
+def test_an_agent_gets_them_by_mcp(stored_log: Callable[[str], Path], name: str, tmp_path: Path) -> None:
+    log = stored_log(name)
     calls = recorded_in(log)
     first = calls[len(calls) // 2]
     agent = Agent(["--replay", str(log), "--at", str(first.seq)], clean_environment(tmp_path), tmp_path)
@@ -67,8 +68,8 @@ def test_an_agent_gets_them_by_mcp(stored_logs: dict[str, Path], name: str, tmp_
     assert not list(tmp_path.glob("workspaced-past-*")), "the daemon has ended, and its socket is gone"
 
 
-def test_what_nobody_asked_is_not_recorded_and_says_what_was(stored_logs: dict[str, Path]) -> None:
-    log = stored_logs["a long session"]
+def test_what_nobody_asked_is_not_recorded_and_says_what_was(stored_log: Callable[[str], Path]) -> None:
+    log = stored_log("a long session")
     (search,) = [each for each in recorded_in(log) if each.tool == "search_workspace"][-1:]
     with past(log, search.seq) as then:
         other = then.told("agent", "search_workspace", query="nobody asked this")
@@ -79,18 +80,18 @@ def test_what_nobody_asked_is_not_recorded_and_says_what_was(stored_logs: dict[s
 
 @pytest.mark.parametrize(("name", "tool"), [(LOGS[3], "get_current_note"), (LOGS[1], "get_context_manifest")])
 def test_another_client_is_answered_by_what_the_log_tells_of_the_moment(
-    stored_logs: dict[str, Path], name: str, tool: str
+    stored_log: Callable[[str], Path], name: str, tool: str
 ) -> None:
     """The state, the notes, and the texts that events name."""
-    asked = next(each for each in recorded_in(stored_logs[name]) if each.tool == tool)
-    with past(stored_logs[name], asked.seq) as then:
+    asked = next(each for each in recorded_in(stored_log(name)) if each.tool == tool)
+    with past(stored_log(name), asked.seq) as then:
         told = then.told("another agent", tool, **asked.arguments)
     assert told == json.loads(asked.answer) and told["success"]
 
 
-def test_a_moment_before_a_call_is_that_of_the_call(stored_logs: dict[str, Path]) -> None:
+def test_a_moment_before_a_call_is_that_of_the_call(stored_log: Callable[[str], Path]) -> None:
     """The event before it, and its time."""
-    log = stored_logs["a long session"]
+    log = stored_log("a long session")
     asked = next(each for each in recorded_in(log)[20:] if each.tool == "get_current_note")
     with replay.open(log) as opened:
         before = opened.event(opened.event(asked.seq).data.tail)
@@ -99,8 +100,8 @@ def test_a_moment_before_a_call_is_that_of_the_call(stored_logs: dict[str, Path]
             assert then.ask(asked.caller, asked.tool, **asked.arguments) == asked.answer
 
 
-def test_what_was_told_at_another_level_is_not_told(stored_logs: dict[str, Path]) -> None:
-    log = stored_logs["the demo's morning"]
+def test_what_was_told_at_another_level_is_not_told(stored_log: Callable[[str], Path]) -> None:
+    log = stored_log("the demo's morning")
     later = next(each for each in recorded_in(log) if each.seq == 181)
     assert "content" in json.loads(later.answer)["data"]
     with past(log, 116) as then:
@@ -108,8 +109,8 @@ def test_what_was_told_at_another_level_is_not_told(stored_logs: dict[str, Path]
     assert "content" not in told.get("data", {})
 
 
-def test_the_clock_stands(stored_logs: dict[str, Path]) -> None:
-    log = stored_logs["the demo's morning"]
+def test_the_clock_stands(stored_log: Callable[[str], Path]) -> None:
+    log = stored_log("the demo's morning")
     with past(log, 116) as then, then.connect("claude-code") as client:
         for _ in range(2):
             client.tool("get_workspace_context")

@@ -234,11 +234,6 @@ class TestLookingAround:
             with pytest.raises(InvalidArgument):
                 ask(seq)
 
-    def test_an_event_of_another_kind_is_no_call_and_no_prompt(self, log: replay.Log) -> None:
-        for ask in (log.call, log.prompt):
-            with pytest.raises(InvalidArgument):
-                ask(1)
-
     def test_a_log_that_goes_on_has_new_moments(self, events: list[Event], tmp_path: Path) -> None:
         with replay.open(as_export(tmp_path / "log.jsonl", events[:40])) as log:
             before = log.end
@@ -295,7 +290,3 @@ class TestADamagedLog:
             assert list(log.events_of(["note_pinned"])) == [each for each in before if each.type == "note_pinned"]
             with pytest.raises(InvalidArgument):
                 log.extend(random_log(9, 60)[len(before) :])
-
-    def test_an_intact_log_has_no_damage(self, tmp_path: Path) -> None:
-        with replay.open(as_export(tmp_path / "log.jsonl", random_log(1, 9)), until_damage=True) as log:
-            assert log.damage is None

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from support import random_log as logs
+from support.stored_logs import as_export
 
 from workspaced import replay
 from workspaced.cli import run
@@ -20,7 +21,6 @@ from workspaced_events.errors import NeverTrue
 from workspaced_events.ids import NoteId
 from workspaced_events.projections import workspace_fold
 from workspaced_events.projections.workspace_state import VaultState
-from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Data, Event
 
@@ -69,7 +69,7 @@ def test_a_bug_in_10_000_events_becomes_a_regression_test(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("session.jsonl").write_bytes(b"".join(export_lines("log", a_year_of_work())))
+    as_export(Path("session.jsonl"), a_year_of_work())
 
     def workspaced(*arguments: str) -> Any:
         capsys.readouterr()

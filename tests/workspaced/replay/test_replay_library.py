@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import session_machine as sessions
 from support.profiles import examples
+from support.stored_logs import as_export
 
-import workspaced
 from workspaced import replay
 from workspaced.cli import run
-from workspaced_events.errors import InvalidArgument, LogDamaged, NeverTrue, WorkspacedError
+from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
 from workspaced_events.projections import workspace_fold
 from workspaced_events.replay import kept_folds
 from workspaced_events.replay.json_lines import export_lines
@@ -83,9 +83,6 @@ def kinds(log: replay.Log) -> list[str]:
 
 
 class TestOpening:
-    def test_the_module_is_there_without_being_imported(self) -> None:
-        assert workspaced.replay is replay
-
     def test_a_data_directory_an_export_a_bundle_and_a_stream_are_logs(
         self, recorded: Any, bundle: Path, log: replay.Log, tmp_path: Path
     ) -> None:
@@ -99,9 +96,7 @@ class TestOpening:
                 assert streamed.end.state == log.end.state
 
     def test_an_empty_log_has_an_end_and_no_calls(self, tmp_path: Path) -> None:
-        export = tmp_path / "empty.jsonl"
-        export.write_bytes(b"".join(export_lines("log", [])))
-        with replay.open(export) as empty:
+        with replay.open(as_export(tmp_path / "empty.jsonl", [])) as empty:
             assert (empty.end.seq, empty.at(0).seq, empty.calls(), empty.verify()) == (0, 0, [], [])
             assert empty.end.call("get_current_note")["code"] == "NO_ACTIVE_VAULT"
             assert empty.at("2026-01-01").state == empty.end.state
@@ -320,23 +315,6 @@ class TestRecordedCalls:
             for ask in (call.again, lambda: call.served):
                 with pytest.raises(NotRecorded):
                     ask()
-
-
-class TestFinding:
-    def test_gives_the_event_at_which_it_begins(self, log: replay.Log) -> None:
-        event = log.find("pinnedNotes[0].id == 'b.md'")
-        assert (event.type, event.data.note) == ("note_pinned", "b.md")
-        assert log.at(event.seq - 1).state_json()["pinnedNotes"] == []
-
-    def test_says_what_is_never_so_and_what_is_so_from_the_start(self, log: replay.Log) -> None:
-        with pytest.raises(NeverTrue):
-            log.find("activeNote.id == 'nobody.md'")
-        with pytest.raises(WorkspacedError, match="already"):
-            log.find("!activeNote")
-        with pytest.raises(InvalidArgument):
-            log.find("activeNote.id ==")
-        with pytest.raises(InvalidArgument):
-            log.find("activeNote", vault="three")
 
 
 class TestTheCommand:

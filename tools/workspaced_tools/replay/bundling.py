@@ -16,7 +16,6 @@ from workspaced_events.schema.catalogue import (
     ArtifactRecorded,
     ConversationBranched,
     ConversationData,
-    Event,
     MessageData,
     PromptAssembled,
     SelectionChanged,
@@ -71,13 +70,10 @@ def make_bundle(
     )
     conversation = () if redacted else conversation_blobs(part)
     if not (redacted or visibility):
-        part = _with_events(part, list(without_visibility(part.events, frozenset(_notes_told(part)))))
+        events = list(without_visibility(part.events, frozenset(_notes_told(part))))
+        part = Slice(part.log_id, part.start, part.visits_json, events, part.blob, part.warnings)
         visibility = True
     return write_bundle(file, part, [*named_blobs(part), *conversation], manifest, visibility=visibility)
-
-
-def _with_events(part: Slice, events: list[Event]) -> Slice:
-    return Slice(part.log_id, part.start, part.visits_json, events, part.blob, part.warnings)
 
 
 def _notes_told(part: Slice) -> Iterator[NoteId]:

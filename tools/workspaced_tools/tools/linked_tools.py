@@ -63,12 +63,9 @@ def _seen(view: View, of: str) -> tuple[View, Linked]:
     """
     seen, found, workspace = shown(view, of)
     if workspace is None:
-        return seen, _linked(of, found, _only_here(found), None)
+        here = [each for each in found.machines if each.here] if found is not None else []
+        return seen, _linked(of, found, here, None)
     return seen, _linked(of, found, workspace.machines, workspace.latest)
-
-
-def _only_here(found: LinkedMachines | None) -> list[Machine]:
-    return [each for each in found.machines if each.here] if found is not None else []
 
 
 def _linked(of: str, found: LinkedMachines | None, shown: list[Machine], latest: Machine | None) -> Linked:

@@ -122,7 +122,7 @@ def _folder(done: MemoryAnswer) -> str:
         for depth in range(1, min(len(below), _LISTED_LEVELS) + 1):
             path = "/".join((done.path, *below[:depth]))
             sizes[path] = sizes.get(path, 0) + file.bytes
-    lines = [f"{_size(size)}\t{path}" for path, size in sizes.items()]
+    lines = [f"{size / _KIB:.1f}K\t{path}" for path, size in sizes.items()]
     head = f"Here're the files and directories up to 2 levels deep in {done.path}, excluding hidden items:"
     return _capped(head, lines, "View a directory in it.")
 
@@ -165,10 +165,6 @@ def _capped(head: str, lines: list[str], more: str) -> str:
             left = len(lines) - at
             return "\n".join((head, *lines[:at], f"[{left} more lines are left out. {more}]"))
     return "\n".join((head, *lines))
-
-
-def _size(size: int) -> str:
-    return f"{size / _KIB:.1f}K"
 
 
 TOOL: Final[Tool[Any]] = Tool(

@@ -40,7 +40,6 @@ from ..notes.truncation import truncate
 from ..ports.asking import VaultPort
 from ..ports.history import SWITCHED_ON
 from ..ports.questions import Incoming, IndexState, LinkTargets, Outline
-from ..ports.vault import IncomingLink as FoundLink
 from ..ports.vault import LinkName, LinkTarget
 from ..ports.view import View
 from .tool import Json
@@ -240,14 +239,13 @@ def links_of(note: Note | NoteFailure, vault: VaultPort, warnings: list[str]) ->
     shown = Links(
         outgoing=[_outgoing(link, target) for link, target in pairs[:LISTED_MAX]],
         outgoing_total=len(pairs),
-        incoming=[_incoming(each) for each in incoming.links],
+        incoming=[
+            IncomingLink(each.source.id, each.source.title, each.context, each.line, each.heading or None)
+            for each in incoming.links
+        ],
         incoming_total=incoming.total,
     )
     return shown, ready
-
-
-def _incoming(link: FoundLink) -> IncomingLink:
-    return IncomingLink(link.source.id, link.source.title, link.context, link.line, link.heading or None)
 
 
 def _outgoing(link: Link, target: LinkTarget) -> OutgoingLink:

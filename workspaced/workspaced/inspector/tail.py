@@ -77,11 +77,6 @@ class Tail:
         self._opened: Opened | Opening | None = None
         self._daemon: DaemonLink | None = None
 
-    @property
-    def pages(self) -> int:
-        """How many follow at present."""
-        return len(self._pages)
-
     def tell(self, message: TailMessage) -> None:
         """Tells every page. What is true of later pages too, they are told when they come."""
         if isinstance(message, Opened | Opening):

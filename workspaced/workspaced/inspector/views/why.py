@@ -149,7 +149,10 @@ def why(inspected: Inspected, parameters: WhyParameters) -> Life:
     names = tuple(dict.fromkeys((now, path, *(old for old, new in former.items() if new == now))))
     search = _Search(log, vault, names)
     traces = search.back_from(parameters.before)
-    present = _present(inspected, vault, now) if parameters.before is None else None
+    present: Present | None = None
+    if parameters.before is None:
+        told = daemon_says(inspected, "workspaced/share/why", {"path": now, "vault": vault})
+        present = converted(told, Present) if told is not None else None
     return Life(path, now, list(names), vault, traces, search.not_kept, search.searched_from, present)
 
 
@@ -266,11 +269,6 @@ def _kind(data: c.Data) -> Kind:
         return "memory"
     kinds: dict[c.Lane, Kind] = {"files": "file", "sharing": "sharing"}
     return kinds.get(c.ENTRY_OF[type(data)].lane, "navigation")
-
-
-def _present(inspected: Inspected, vault: VaultId, path: str) -> Present | None:
-    answer = daemon_says(inspected, "workspaced/share/why", {"path": path, "vault": vault})
-    return converted(answer, Present) if answer is not None else None
 
 
 def _asked_for(called: c.ToolCalled, names: Names) -> str | None:
