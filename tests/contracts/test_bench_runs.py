@@ -15,31 +15,20 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.fixture(scope="module")
-def figures(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
-    place = tmp_path_factory.mktemp("bench")
-    done = bench("--quick", "--only", "replay", "--dir", str(place))
+@pytest.mark.thorough
+def test_every_line_is_a_figure_of_its_own_name_and_ok_where_it_meets_its_goal(tmp_path):
+    done = bench("--quick", "--only", "replay", "--dir", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert list(place.iterdir()) == []
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    assert list(tmp_path.iterdir()) == []
+    figures = [json.loads(line) for line in done.stdout.splitlines()]
 
-
-@pytest.mark.thorough
-def test_every_line_is_a_figure_of_its_own_name(figures):
     assert len({figure["bench"] for figure in figures}) == len(figures) >= 5
-    for figure in figures:
-        assert str(figure["bench"]).startswith("replay.")
-        assert isinstance(figure["value"], int | float)
-        assert figure["value"] > 0
-        assert figure["unit"] in ("events/s", "ms")
-        assert figure["events"] > 0
-        assert figure["rounds"] >= 5
-
-
-@pytest.mark.thorough
-def test_ok_follows_from_value_and_goal_and_is_null_without_one(figures):
     assert any(figure["goal"] is None for figure in figures)
     for figure in figures:
+        assert str(figure["bench"]).startswith("replay.")
+        assert isinstance(figure["value"], int | float) and figure["value"] > 0
+        assert figure["unit"] in ("events/s", "ms")
+        assert figure["events"] > 0 and figure["rounds"] >= 5
         if figure["goal"] is None:
             assert figure["ok"] is None
             continue

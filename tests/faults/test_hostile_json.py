@@ -157,16 +157,6 @@ def test_row_27_publish_of_hostile_lines_says_what_is_wrong_and_keeps_what_stand
     assert {event.data.note for event in events} <= {"good.md"}
 
 
-def test_row_27_of_duplicate_keys_the_last_counts_also_on_standard_input(shared: Any) -> None:
-    line = (
-        b'{"type":"x","type":"active_note_set","data":{"note":"one.md","note":"two.md"},"id":"a","id":"twice"}\n'
-    )
-    done = shared.cli("publish", "--stdin", "--json", stdin=line)
-    receipt = json.loads(done.stdout)
-    events = verified(shared, {"twice": receipt["seq"]})
-    assert events[receipt["seq"] - 1].data.note == "two.md"
-
-
 HEADER = b'{"workspaced":"log","version":1,"log":"abc","catalogue":6}\n'
 EVENT = (
     '{{"seq":1,"id":"e1","time":"2026-01-01T00:00:00.000000Z","source":"ui","vault":null,"type":"daemon_stopped",'
