@@ -39,7 +39,7 @@ def run_cases(place: Path, every: int) -> int:
     from workspaced_events.log import disk
     from workspaced_events.log.disk import RealDisk
 
-    # What lasts is met hundreds of times; the true bound is tests/faults/test_row_61.py's to see.
+    # What lasts is met hundreds of times; the true bound is tests/faults/test_single_calls.py's to see.
     disk.INTERRUPTION_PAUSE_S, disk.INTERRUPTIONS_MAX = 0.0, 3
     plan = call_faults.Plan(Path(os.environ["CALL_FAULTS_PLAN"]))
     made = counted(fault_session, plan, place)
@@ -164,7 +164,7 @@ def main() -> int:
                 subprocess.run(["umount", str(place)], check=True)
     if options.calls_only:
         return code
-    tests = [str(HERE / "faults" / "test_real_disk.py"), str(HERE / "faults" / "test_row_61.py")]
+    tests = [str(HERE / "faults" / "test_real_disk.py"), str(HERE / "faults" / "test_single_calls.py")]
     rounds = {"WORKSPACED_FAULT_ROUNDS": "10", **os.environ}
     return subprocess.run([sys.executable, "-m", "pytest", "-q", "-rs", *tests], env=rounds).returncode or code
 

@@ -61,20 +61,6 @@ def test_three_turns_with_marks_read_what_the_turn_before_wrote(caches, marked, 
     assert (first + second + edited).base_tokens("anthropic") == pytest.approx(0.1 * 2_500 + 1.25 * 1_700)
 
 
-def test_what_follows_the_last_mark_is_neither_read_nor_written(caches, marked, block):
-    request = [block(1_999, "system", "system", mark=True), block(499, "words")]
-
-    assert marked.serve(request) == caches.Use(0, 2_000, 500)
-    assert marked.serve(request) == caches.Use(2_000, 0, 500)
-
-
-def test_without_a_mark_nothing_is_cached(caches, marked, block):
-    request = [block(4_999, "system", "system")]
-
-    assert marked.serve(request) == caches.Use(0, 0, 5_000)
-    assert marked.serve(request) == caches.Use(0, 0, 5_000)
-
-
 @pytest.mark.parametrize(("tokens", "read"), [(1_023, 0), (1_024, 1_024)])
 def test_a_prefix_of_fewer_than_1024_tokens_is_never_kept(caches, marked, block, tokens, read):
     request = [block(tokens - 1, "system", "system", mark=True)]
@@ -105,11 +91,6 @@ def test_only_places_that_were_marked_are_entries(caches, marked, block):
     assert use == caches.Use(0, 2_100, 10)
 
 
-def test_five_marks_are_refused(caches, marked, block):
-    with pytest.raises(ValueError, match="5 marks"):
-        marked.serve([block(9, f"part{at}", mark=True) for at in range(5)])
-
-
 def test_an_automatic_cache_serves_whole_blocks_of_128_from_1024_tokens_on(caches, automatic, block):
     system = block(1_199, "system", "system")
 
@@ -131,14 +112,6 @@ def test_an_automatic_cache_serves_no_part_of_a_block(caches, automatic, block, 
     use = automatic.serve([block(same - 1, "same"), block(999, "two", "user")])
 
     assert use == caches.Use(read, 0, same + 1_000 - read)
-
-
-def test_an_automatic_cache_knows_every_earlier_prompt(caches, automatic, block):
-    one, two = [block(1_279, "one")], [block(1_279, "two")]
-
-    uses = [automatic.serve(each) for each in (one, two, one)]
-
-    assert [use.read for use in uses] == [0, 0, 1_280]
 
 
 def test_a_body_is_read_in_the_order_tools_system_messages_and_marks_change_no_block(caches):

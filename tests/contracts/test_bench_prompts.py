@@ -14,7 +14,7 @@ from support import ROOT
 from workspaced_tools.prompts.providers import bodies as rendering
 from workspaced_tools.prompts.providers.templates import template_named
 
-NAMES = ("__main__", "assembler", "prompt_cost", "prompt_scenarios", "transcripts")
+NAMES = ("assembler", "prompt_scenarios", "transcripts")
 TURNS = 30
 
 
@@ -68,16 +68,6 @@ def test_the_scenarios_have_what_their_names_say(bench, words):
         assert 0.5 < sum(a.state != b.state for a, b in pairwise(turns)) / 119 < 0.7
 
 
-def test_the_words_that_tell_a_note_stand_in_its_text_and_nowhere_else(turns):
-    for turn in turns:
-        for note in turn.attached:
-            assert all(mark in note.text for mark in note.marks)
-            assert not any(
-                mark in other for mark in note.marks for other in (note.path, turn.state, turn.question)
-            )
-    assert max(len(note.marks) for turn in turns for note in turn.attached) == 2
-
-
 @pytest.mark.parametrize("name", ["append_only", "step_by_step"])
 def test_a_transcript_only_grows_until_its_oldest_turns_go(bench, tight, turns, name):
     prompts = list(bench.transcripts.BASELINES[name](tight, turns))
@@ -90,16 +80,6 @@ def test_a_transcript_only_grows_until_its_oldest_turns_go(bench, tight, turns, 
     assert len(prompts) == TURNS + sum(turn.result is not None for turn in turns)
     assert cuts > 0
     assert all(sum(block.mark for block in prompt) <= 4 for prompt in prompts)
-
-
-def test_dropping_half_cuts_less_often_than_step_by_step(bench, tight, turns):
-    def cuts(name):
-        found = bench.prompt_cost.Outcome()
-        counter = bench.prompt_cost.Counter(bench.prompt_cost.rough_tokens)
-        found.add(turns, bench.transcripts.BASELINES[name](tight, turns), counter)
-        return found.folds
-
-    assert 0 < cuts("append_only") < cuts("step_by_step")
 
 
 def test_a_transcript_sends_no_note_again_that_stands_in_it_as_it_is(bench, tight, turns):
@@ -158,13 +138,3 @@ def texts_of_openai(body: dict[str, Any]) -> list[str]:
         found += [message["content"]] if "content" in message else []
         found += [call["function"]["name"] for call in message.get("tool_calls", ())]
     return [*names, *found]
-
-
-def test_a_figure_is_measured_by_the_group_with_the_longest_name(bench):
-    groups_for = vars(bench)["__main__"].groups_for
-
-    assert list(groups_for("context.long.state_8k")) == ["context.long"]
-    assert list(groups_for("context.long")) == ["context.long.overhead", "context.long"]
-    assert list(groups_for("context.assembly")) == ["context.assembly"]
-    assert list(groups_for("context.uncached.glued")) == ["context"]
-    assert "context.long" not in groups_for("")

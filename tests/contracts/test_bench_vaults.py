@@ -4,15 +4,12 @@ import importlib
 import json
 import subprocess
 import sys
-import unicodedata
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from support import ROOT
-
-from workspaced_events.ids import note_id
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +47,6 @@ def test_another_seed_gives_another_vault(vaults, vault, tmp_path):
     vaults.make_vault(tmp_path / "other", 200, seed=2)
 
     assert files(tmp_path / "other") != vault
-
-
-def test_every_file_is_a_note_under_the_name_it_has(vault):
-    assert all(note_id(path) == path == unicodedata.normalize("NFC", path) for path in vault)
 
 
 def test_200_notes_show_every_feature(vault):

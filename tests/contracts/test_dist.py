@@ -95,14 +95,6 @@ def test_no_link_of_the_packages_readme_is_relative(package_form: Any, base: str
     assert "how-to guides" in text and (bool(targets) is bool(base))
 
 
-def test_every_package_has_a_target_of_make_dist() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    recipe = makefile.partition("\ndist: ")[2].partition("\n\n")[0]
-    assert "-m build" in recipe and "npm pack" in recipe
-    assert "scripts/package.js" in recipe and "clients/obsidian" in recipe
-    assert "release/files.py" in recipe and "docker build" in recipe
-
-
 # -- what a release needs beside the packages --
 
 
@@ -132,10 +124,7 @@ def test_the_registrys_entry_names_what_was_made(tmp_path: Path) -> None:
     ("environment", "where"),
     [
         ({"MCP_NAMESPACE": "io.github/somebody"}, "$.name"),
-        ({"MCP_NAMESPACE": "some body"}, "$.name"),
-        ({"MCP_NAMESPACE": "n" * 200}, "$.name"),
         ({"RELEASE_URL": "http://example.org"}, "$.packages[1].identifier"),
-        ({"RELEASE_URL": "https://example.org/a b"}, "$.packages[1].identifier"),
     ],
 )
 def test_an_entry_that_the_registry_would_refuse_is_not_made(
@@ -154,35 +143,34 @@ def spoil(entry: Any, field: str, value: Any) -> None:
     entry.pop(last) if value is None else entry.__setitem__(last, value)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("name", None),
-        ("description", "d" * 101),
-        ("title", ""),
-        ("version", "latest"),
-        ("version", "^1.0.0"),
-        ("licence", "MIT"),
-        ("packages.0.version", "1.x"),
-        ("packages.0.transport", None),
-        ("packages.0.transport.type", "pipe"),
-        ("packages.0.packageArguments.0.value", None),
-        ("packages.0.packageArguments.1.name", None),
-        ("packages.0.packageArguments.1.format", "folder"),
-        ("packages.1.fileSha256", None),
-        ("packages.1.fileSha256", "F" * 64),
-        ("packages.1.registryType", "zip"),
-    ],
-)
-def test_the_schema_of_the_registrys_entry_refuses_what_the_registry_does(
-    tmp_path: Path, field: str, value: str | None
-) -> None:
+SPOILT: list[tuple[str, str | None]] = [
+    ("name", None),
+    ("description", "d" * 101),
+    ("title", ""),
+    ("version", "latest"),
+    ("version", "^1.0.0"),
+    ("licence", "MIT"),
+    ("packages.0.version", "1.x"),
+    ("packages.0.transport", None),
+    ("packages.0.transport.type", "pipe"),
+    ("packages.0.packageArguments.0.value", None),
+    ("packages.0.packageArguments.1.name", None),
+    ("packages.0.packageArguments.1.format", "folder"),
+    ("packages.1.fileSha256", None),
+    ("packages.1.fileSha256", "F" * 64),
+    ("packages.1.registryType", "zip"),
+]
+
+
+def test_the_schema_of_the_registrys_entry_refuses_what_the_registry_does(tmp_path: Path) -> None:
     assert released(tmp_path).returncode == 0
-    entry = json.loads((tmp_path / "server.json").read_text())
+    text = (tmp_path / "server.json").read_text()
     schema = Draft202012Validator(json.loads((ROOT / "release/registry_schema.json").read_text()))
-    assert schema.is_valid(entry)
-    spoil(entry, field, value)
-    assert not schema.is_valid(entry)
+    assert schema.is_valid(json.loads(text))
+    for field, value in SPOILT:
+        entry = json.loads(text)
+        spoil(entry, field, value)
+        assert not schema.is_valid(entry), field
 
 
 @pytest.mark.thorough

@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 LAST = 72
 NOT_YET = {30}
@@ -46,30 +44,6 @@ def test_its_tests_are_those_that_are_marked() -> None:
     assert done.returncode == 0, done.stderr
 
 
-MARKED = "@pytest.mark.fault(row=1)\ndef test_that_it_holds(): ...\n"
-LISTED = "**1. What fails.** What\nholds. *U*\n\n    tests/test_it.py\n      test_that_it_holds\n\n## Next\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "source", "said"),
-    [
-        pytest.param(LISTED, MARKED, "", id="as-marked"),
-        pytest.param(LISTED.replace("that_it", "it"), MARKED, "is not what the marks", id="edited"),
-        pytest.param(LISTED, "def test_that_it_holds(): ...\n", "no test proves row 1", id="without-a-test"),
-        pytest.param(LISTED, MARKED + MARKED.replace("1", "2"), "row 2, which is not in", id="of-no-row"),
-    ],
-)
-def test_a_list_that_differs_from_the_marks_is_noticed(text: str, source: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_it.py").write_text(source)
-    (tmp_path / "FAULTS.md").write_text(text)
-    done = generator("--check", "--root", tmp_path)
-    assert done.returncode == bool(said) and said in done.stderr
-    if "is not what" in said:
-        generator("--root", tmp_path)
-        assert (tmp_path / "FAULTS.md").read_text() == LISTED
-
-
 @cache
 def statements(file: str) -> list[ast.stmt]:
     """Those of a module; of none: none."""
@@ -84,20 +58,6 @@ def is_there(test: str) -> bool:
         found = (each for each in inside if isinstance(each, DEFINITIONS) and each.name == name)
         inside = getattr(next(found, None), "body", [])
     return bool(names and inside) and names[-1].lower().startswith("test")
-
-
-@pytest.mark.parametrize(
-    "test",
-    [
-        "tests/contracts/none.py::test_it",
-        "tests/contracts/test_faults_list.py",
-        "tests/contracts/test_faults_list.py::test_it",
-        "tests/contracts/test_faults_list.py::is_there",
-        "tests/events/log/test_recovery.py::test_of_zeros_is_put_aside",
-    ],
-)
-def test_a_name_that_pytest_does_not_find_is_noticed(test: str) -> None:
-    assert not is_there(test)
 
 
 def planted() -> dict[str, Any]:

@@ -11,8 +11,6 @@ from workspaced import SyncClient
 from workspaced.journal.publishing import Publishing
 from workspaced.limits import LATE_S, SOURCES_PER_CONNECTION_MAX, STEP_S
 from workspaced.service.open_views import OpenViews
-from workspaced_events.ids import VaultId
-from workspaced_events.projections.workspace_state import WorkspaceState
 
 SOON = {"WORKSPACED_PUBLISHER_GRACE_S": "0.05"}
 NEVER = {"WORKSPACED_PUBLISHER_GRACE_S": "3600"}
@@ -298,21 +296,3 @@ class TestTheGrace:
         assert closing.sources == []
         loop.advance(20 + LATE_S + STEP_S)
         assert closing.sources == ["editor"]
-
-    def test_begins_at_a_start_for_every_open_view(self, loop: FakeLoop) -> None:
-        closing = Closing()
-        views = self.views(loop, closing)
-        vault, other = VaultId("v"), VaultId("w")
-        views.begin(WorkspaceState(views={vault: {"a": None, "b": None}, other: {"b": None}}))
-        views.shown("a", 1)
-        loop.advance(31)
-        assert closing.sources == ["b"]
-
-    def test_is_not_the_daemons_own_end(self, loop: FakeLoop) -> None:
-        closing = Closing()
-        views = self.views(loop, closing)
-        views.shown("editor", 1)
-        views.stop()
-        views.gone(1)
-        loop.advance(100)
-        assert closing.sources == []

@@ -1,9 +1,10 @@
 """`workspaced/names` and `workspaced/links`: what an editor offers its user, behind the gate of the tools."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.daemon import Factory, refusal
+from support.daemon import Daemon, Factory, refusal
 
 from workspaced import SyncClient
 
@@ -21,10 +22,15 @@ NOTES = {
 }
 
 
+@pytest.fixture(scope="module")
+def shared(module_daemon: Factory) -> Daemon:
+    return module_daemon(notes=NOTES)
+
+
 @pytest.fixture
-def client(daemon: Factory) -> SyncClient:
-    running = daemon(notes=NOTES)
-    return running.connect("lsp")
+def client(shared: Daemon) -> Iterator[SyncClient]:
+    with shared.connect("lsp") as made:
+        yield made
 
 
 def links(client: SyncClient, note: str, direction: str, **more: Any) -> Any:
@@ -46,6 +52,7 @@ def test_what_the_user_has_open_comes_first(client: SyncClient) -> None:
     client.publish([{"type": "note_pinned", "data": {"note": "Planet.md"}}])
     assert offered(client, "pl")[0] == "Planet"
     assert offered(client, "")[0] == "Planet"
+    client.publish([{"type": "note_unpinned", "data": {"note": "Planet.md"}}])
 
 
 def test_a_title_or_an_alias_stands_behind_the_bar(client: SyncClient) -> None:
@@ -104,14 +111,16 @@ class TestTheGate:
         [plan] = links(client, "Asked plan.md", "out")
         assert plan["note"]["id"] == "Plan.md"
 
-    def test_shows_a_client_with_names_no_aliases_and_no_links(self, client: SyncClient) -> None:
-        client.call("workspaced/share", {"client": "lsp", "level": "names"})
+    def test_shows_a_client_with_names_no_aliases_and_no_links(self, shared: Daemon) -> None:
+        client = shared.connect("names only")
+        client.call("workspaced/share", {"client": "names only", "level": "names"})
         assert offered(client, "abyss") == []
         assert offered(client, "Planet") == ["Planet"]
         assert links(client, "Plan.md", "in") == []
 
-    def test_refuses_a_client_that_is_shown_nothing(self, client: SyncClient) -> None:
-        client.call("workspaced/share", {"client": "lsp", "level": "none"})
+    def test_refuses_a_client_that_is_shown_nothing(self, shared: Daemon) -> None:
+        client = shared.connect("shut out")
+        client.call("workspaced/share", {"client": "shut out", "level": "none"})
         assert refusal(client.call, "workspaced/names", {"prefix": "p"}).code == "SHARING_OFF"
         assert refusal(links, client, "Plan.md", "in").code == "SHARING_OFF"
 

@@ -32,11 +32,11 @@ def without_hint(client: Any, method: str, params: Any) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("method", OURS)
-def test_parameters_of_another_kind(client: Any, method: str) -> None:
-    fields = [each.encode_name for each in getattr(inspect.type_info(METHODS[method].params), "fields", ())]
-    bad = [[1], {"odd": 1}, *({name: {"odd": [1]}} for name in fields), *({name: -(2**70)} for name in fields)]
-    assert [found for params in bad if (found := without_hint(client, method, params))] == []
+def test_parameters_of_another_kind(client: Any) -> None:
+    for method in OURS:
+        fields = [each.encode_name for each in getattr(inspect.type_info(METHODS[method].params), "fields", ())]
+        bad = [[1], {"odd": 1}, *({name: wrong} for name in fields for wrong in ({"odd": [1]}, -(2**70)))]
+        assert [found for params in bad if (found := without_hint(client, method, params))] == [], method
 
 
 @pytest.mark.parametrize(

@@ -104,45 +104,26 @@ def tabs_of(sub: VaultState, source: str) -> list[NoteId]:
 @example(
     [("editor", c.NotePinned(note(1)))], Snapshot("editor", None, [], [SnapshotTab(note(1)), SnapshotTab(note(2))])
 )
-def test_afterwards_the_state_shows_the_snapshot(history: list[tuple[str, Any]], snapshot: Snapshot) -> None:
+def test_a_snapshot_is_shown_takes_nothing_from_others_and_sent_again_appends_nothing(
+    history: list[tuple[str, Any]], snapshot: Snapshot
+) -> None:
     world = after(history)
-    foreign_pins = set(pins_of(world.sub, "mobile"))
-    foreign = world.sub.active.id if world.sub.active and world.sub.active.publisher == "mobile" else None
+    before = world.sub
+    foreign = before.active.id if before.active and before.active.publisher == "mobile" else None
     world.show(snapshot)
     sub = world.sub
     assert (sub.active.id if sub.active else None) == (snapshot.active or foreign)
     assert set(snapshot.pins) <= set(sub.pins)
-    assert pins_of(sub, "editor") == [each for each in snapshot.pins if each not in foreign_pins]
+    assert pins_of(sub, "mobile") == pins_of(before, "mobile")
+    assert pins_of(sub, "editor") == [each for each in snapshot.pins if each not in pins_of(before, "mobile")]
+
     shown = [tab.note for tab in snapshot.tabs if tab.note not in sub.pins]
-    if len(set(shown) | set(tabs_of(sub, "mobile"))) <= TEMPORARY_TABS_MAX:
-        assert set(shown) <= set(sub.tabs)
-        mine = tabs_of(sub, "editor")
+    mine, theirs = tabs_of(sub, "editor"), set(tabs_of(sub, "mobile"))
+    kept = {each for each in tabs_of(before, "mobile") if each not in snapshot.pins}
+    assert set(mine) <= set(shown) and theirs <= kept
+    if len(kept | {tab.note for tab in snapshot.tabs}) <= TEMPORARY_TABS_MAX:
+        assert set(shown) <= set(sub.tabs) and theirs == kept
         assert mine == [each for each in shown if each in mine], "in the UI's order"
-    assert set(tabs_of(sub, "editor")) <= set(shown)
-
-
-@settings(max_examples=examples(300))
-@given(HISTORY, snapshots("editor"))
-def test_what_another_source_made_stays(history: list[tuple[str, Any]], snapshot: Snapshot) -> None:
-    world = after(history)
-    before = world.sub
-    world.show(snapshot)
-    assert pins_of(world.sub, "mobile") == pins_of(before, "mobile")
-    tabs = set(tabs_of(world.sub, "mobile"))
-    expected = {each for each in tabs_of(before, "mobile") if each not in snapshot.pins}
-    assert tabs <= expected
-    wanted = expected | {tab.note for tab in snapshot.tabs}
-    if len(wanted) <= TEMPORARY_TABS_MAX:
-        assert tabs == expected, "a tab of another source was lost"
-
-
-@settings(max_examples=examples(300))
-@given(HISTORY, snapshots("editor"))
-def test_the_same_snapshot_again_appends_nothing(history: list[tuple[str, Any]], snapshot: Snapshot) -> None:
-    world = after(history)
-    world.show(snapshot)
-    foreign = set(tabs_of(world.sub, "mobile"))
-    if len(foreign | {tab.note for tab in snapshot.tabs}) <= TEMPORARY_TABS_MAX:
         assert world.show(snapshot) == []
 
 
@@ -203,19 +184,6 @@ def test_pins_and_tabs_are_the_union_of_what_publishers_show(steps: list[Snapsho
 # -- over the socket --
 
 
-@pytest.fixture(params=["alone", "linked"])
-def daemon(daemon: Factory, request: pytest.FixtureRequest) -> Callable[..., Daemon]:
-    """Starts daemons; a linked one folds what it plans into the view that other machines see, too."""
-
-    def make(*flags: str, start: bool = True, **options: Any) -> Daemon:
-        running = daemon(*flags, start=start, **options)
-        if start and request.param == "linked":
-            link_alone(running)
-        return running
-
-    return make
-
-
 def show(client: Any, source: str, active: str | None = None, pins: Any = (), tabs: Any = ()) -> int:
     """Shows a view and returns how many events that took."""
     params = {"source": source, "active": active, "pins": list(pins), "tabs": [{"note": each} for each in tabs]}
@@ -250,6 +218,18 @@ def rename(client: Any, old: str, new: str) -> None:
 
 @pytest.mark.fault(row=70)
 class TestOfTwoUis:
+    @pytest.fixture(params=["alone", "linked"])
+    def daemon(self, daemon: Factory, request: pytest.FixtureRequest) -> Callable[..., Daemon]:
+        """Starts daemons; a linked one folds what it plans into the view that other machines see, too."""
+
+        def make() -> Daemon:
+            running = daemon()
+            if request.param == "linked":
+                link_alone(running)
+            return running
+
+        return make
+
     def test_the_one_that_the_user_is_in_has_the_active_note(self, daemon: Any) -> None:
         client = daemon().connect()
         look(client, "editor", "a.md", focused=True)
@@ -410,14 +390,6 @@ class TestASelectionInAView:
         there = {"startLine": 1, "endLine": 1, "text": "# B"}
         assert look(client, "mobile", "b.md", focused=False, selection=there) == []
         assert self.selected(client) is None
-
-
-def test_a_ui_that_disconnects_changes_nothing(daemon: Any) -> None:
-    running = daemon()
-    with running.connect() as client:
-        show(client, "editor", "a.md", ["b.md"], ["c.md"])
-        before = client.state()
-    assert running.connect().state() == before
 
 
 LONG = "\u0958" * 80 + ".md"

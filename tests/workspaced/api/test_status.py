@@ -71,10 +71,6 @@ def test_codes_of_requests_without_context_are_bounded(client: Any) -> None:
         assert refused.code == "INVALID_ARGUMENT"
 
 
-def test_status_takes_no_parameters(client: Any) -> None:
-    assert refusal(client.call, "workspaced/status", {"verbose": True}).code == "INVALID_ARGUMENT"
-
-
 def test_clients_that_left_are_not_counted(shared: Any, client: Any) -> None:
     before = client.call("workspaced/status")["queues"]["connections"]
     for _ in range(10):

@@ -1,9 +1,10 @@
 """`workspaced/share/why`: how far a note may go, as the gate of the tools decides it, and why no further."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.daemon import Factory, refusal
+from support.daemon import Daemon, Factory, refusal
 
 from workspaced import SyncClient
 
@@ -13,13 +14,21 @@ NOTES = {
     "keep-asked/plan.md": "# Kept\n",
     "secret.md": "---\nworkspaced: private\n---\n# Secret\n",
     "asked.md": "---\nworkspaced: on-request\n---\n# Asked\n",
+    "deep/b.md": "# A heading\n",
+    "deep/hidden.md": "---\nworkspaced: private\n---\n# Secret\n",
     ".workspacedignore": "keep/\n",
 }
 
 
+@pytest.fixture(scope="module")
+def shared(module_daemon: Factory) -> Daemon:
+    return module_daemon("--on-request", "keep-asked/", notes=NOTES)
+
+
 @pytest.fixture
-def client(daemon: Factory) -> SyncClient:
-    return daemon("--on-request", "keep-asked/", notes=NOTES).connect("inspector")
+def client(shared: Daemon) -> Iterator[SyncClient]:
+    with shared.connect("inspector") as made:
+        yield made
 
 
 def level(client: SyncClient, note: str) -> str:
@@ -38,6 +47,8 @@ def test_rules_front_matter_and_levels_count(client: SyncClient) -> None:
         "keep-asked/plan.md": "on-request",
         "secret.md": "never",
         "asked.md": "on-request",
+        "deep/b.md": "volunteer",
+        "deep/hidden.md": "never",
     }
     assert level(client, "keep/nowhere.md") == "never"
 
@@ -80,11 +91,6 @@ def test_a_former_path_is_withheld_with_its_note(client: SyncClient) -> None:
     assert (level(client, "old.md"), level(client, "older.md")) == ("never", "volunteer")
 
 
-def test_a_client_that_is_shown_nothing_may_ask(client: SyncClient) -> None:
-    client.call("workspaced/share", {"client": "inspector", "level": "none"})
-    assert level(client, "a.md") == "volunteer"
-
-
 @pytest.mark.parametrize(("path", "code"), [("../a.md", "OUTSIDE_VAULT"), ("", "INVALID_ARGUMENT")])
 def test_a_path_that_no_note_can_have_is_refused(client: SyncClient, path: str, code: str) -> None:
     assert refusal(client.call, "workspaced/share/why", {"path": path}).code == code
@@ -105,19 +111,16 @@ def test_a_path_that_no_note_can_have_is_refused(client: SyncClient, path: str, 
         ("deep/hidden", "deep/hidden.md"),
     ],
 )
-def test_a_note_is_found_by_what_its_owner_calls_it(daemon: Factory, named: str, path: str) -> None:
-    deep = {"deep/b.md": "# A heading\n", "deep/hidden.md": NOTES["secret.md"]}
-    client = daemon("--on-request", "keep-asked/", notes={**NOTES, **deep}).connect("inspector")
-    client.call("workspaced/reconcile")
+def test_a_note_is_found_by_what_its_owner_calls_it(client: SyncClient, named: str, path: str) -> None:
     assert client.call("workspaced/share/why", {"path": named})["path"] == path
 
 
-def test_an_absolute_path_is_one_of_the_vault_or_is_said_to_be_none(daemon: Factory, tmp_path: Path) -> None:
-    running = daemon(notes=NOTES)
-    client = running.connect("inspector")
-    assert client.call("workspaced/share/why", {"path": str(running.vault / "secret.md")})["path"] == "secret.md"
+def test_an_absolute_path_is_one_of_the_vault_or_is_said_to_be_none(
+    shared: Daemon, client: SyncClient, tmp_path: Path
+) -> None:
+    assert client.call("workspaced/share/why", {"path": str(shared.vault / "secret.md")})["path"] == "secret.md"
     error = refusal(client.call, "workspaced/share/why", {"path": str(tmp_path / "elsewhere.md")})
-    assert error.code == "OUTSIDE_VAULT" and f"is not in the vault {running.vault.name}" in error.message
+    assert error.code == "OUTSIDE_VAULT" and f"is not in the vault {shared.vault.name}" in error.message
 
 
 @pytest.mark.parametrize(
@@ -130,31 +133,25 @@ def test_an_absolute_path_is_one_of_the_vault_or_is_said_to_be_none(daemon: Fact
     ],
 )
 def test_a_typo_is_told_from_a_secret(client: SyncClient, named: str, code: str, hint: str) -> None:
-    client.call("workspaced/reconcile")
     error = refusal(client.call, "workspaced/share/why", {"path": named})
     assert (error.code, error.hint) == (code, hint)
 
 
 def test_a_typo_in_a_pause_and_by_a_client_that_is_shown_nothing(client: SyncClient) -> None:
-    client.call("workspaced/reconcile")
     client.call("workspaced/share", {"client": "inspector", "level": "none"})
+    assert level(client, "a.md") == "volunteer"
     assert refusal(client.call, "workspaced/share/why", {"path": "secrte.md"}).code == "NOTE_NOT_FOUND"
     client.call("workspaced/share", {"client": "inspector", "level": "all"})
     client.call("workspaced/pause")
     assert refusal(client.call, "workspaced/share/why", {"path": "secrte.md"}).code == "NOTE_NOT_FOUND"
+    client.call("workspaced/resume")
 
 
-def test_the_command_fails_for_a_typo(daemon: Factory) -> None:
-    running = daemon(notes=NOTES)
-    running.connect().call("workspaced/reconcile")
-    found = running.cli("why", "secret")
+def test_the_command_fails_for_a_typo(shared: Daemon) -> None:
+    found = shared.cli("why", "secret")
     assert found.returncode == 0 and "secret.md: withheld from every agent" in found.stdout
-    typo = running.cli("why", "secrte.md")
-    assert (
-        typo.returncode == 1
-        and "There is no note 'secrte.md'" in typo.stderr
-        and "Near: secret.md." in typo.stderr
-    )
+    typo = shared.cli("why", "secrte.md")
+    assert typo.returncode == 1 and "Near: secret.md." in typo.stderr
 
 
 def test_asking_of_a_note_that_only_a_pause_showed_leaves_no_name_in_the_log(daemon: Factory) -> None:

@@ -1,5 +1,6 @@
 """Lines on both sides of a bridge, without any pipe."""
 
+import itertools
 import json
 from itertools import pairwise
 from typing import Any
@@ -40,16 +41,13 @@ REQUEST = {"jsonrpc": "2.0", "method": "tools/call", "params": {"arguments": {"i
 
 
 @pytest.mark.parametrize("request_id", [0, -5, 10**30, "", "7", 'a"b', "\\", "é\n", ',"id":9}'])
-@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
-@pytest.mark.parametrize("ascii_only", [False, True])
-def test_the_id_of_a_long_line_is_found_before_and_behind_its_parameters(
-    request_id: Any, separators: Any, ascii_only: bool
-) -> None:
+def test_the_id_of_a_long_line_is_found_before_and_behind_its_parameters(request_id: Any) -> None:
     long = {**REQUEST, "params": {**REQUEST["params"], "filled": "x" * 9_000}}  # type: ignore[dict-item]
     first = {"jsonrpc": "2.0", "id": request_id, **long}
     last = {**long, "id": request_id}
     usual = {"method": long["method"], "params": long["params"], "jsonrpc": "2.0", "id": request_id}
-    for message in (first, last, usual):
+    forms = itertools.product((first, last, usual), [(",", ":"), (", ", ": ")], (False, True))
+    for message, separators, ascii_only in forms:
         line = json.dumps(message, separators=separators, ensure_ascii=ascii_only).encode() + b"\r\n"
         assert list(Input(MAX).feed(line)) == [TooLong(request_id)]
 

@@ -6,7 +6,6 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-import workspaced
 from workspaced import Client, WorkspacedError, __version__, connect
 from workspaced.errors import NoDaemon, RemoteError, TimedOut
 from workspaced.limits import REQUEST_BYTES_MAX
@@ -277,10 +276,3 @@ async def test_a_view_the_daemon_refuses_after_a_restart_does_not_end_the_client
             with pytest.raises(RemoteError) as raised:
                 await client.publish([looked_at("b.md")])
             assert raised.value.code == "LOG_READ_ONLY"
-
-
-def test_the_package_offers_what_it_says() -> None:
-    offered = {"Client", "SyncClient", "WorkspacedError", "__version__", "connect", "replay"}
-    assert set(workspaced.__all__) == offered
-    for name in workspaced.__all__:
-        assert getattr(workspaced, name) is not None

@@ -61,12 +61,6 @@ def test_images_come_as_blocks_in_the_order_of_the_data(running: Any) -> None:
     assert [each["mimeType"] for each in shown] == ["image/png", "image/gif"]
 
 
-def test_the_active_note_shows_its_images_too(running: Any) -> None:
-    with running.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "home.md"}}])
-    assert len(images.images_in(call(running, includeImages=True))) == 2
-
-
 def test_without_the_argument_nothing_is_said_of_images(running: Any) -> None:
     result = call(running, reference="home")
     assert "images" not in result["structuredContent"]["data"]
@@ -125,14 +119,6 @@ def test_the_command_prints_names_and_sizes_and_no_base64(running: Any) -> None:
     printed = json.loads(done.stdout)
     assert [each["path"] for each in printed["data"]["images"]] == ["deep/a.png", "pics/b c.gif", "gone.png"]
     assert base64.b64encode(PICTURE).decode() not in done.stdout
-
-
-def test_python_has_the_images_as_structs(running: Any) -> None:
-    with running.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "home.md"}}])
-        answer = client.get_current_note(include_images=True)
-    assert answer.data.images[0].media_type == "image/png"
-    assert answer.data.images[2].code == "IMAGE_NOT_FOUND"
 
 
 def test_an_image_that_comes_while_the_daemon_runs_is_seen(running: Any) -> None:
