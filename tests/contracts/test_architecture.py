@@ -7,6 +7,8 @@ from pathlib import Path
 
 from support import ROOT
 
+from workspaced.cli import COMMANDS
+
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
 FLOORS = {"events": "workspaced_events", "tools": "workspaced_tools", "workspaced": "workspaced"}
 STEPS_MAX = 15
@@ -39,6 +41,13 @@ def test_the_file_to_open_first_lies_in_a_room_of_its_capability() -> None:
         assert (ROOT / first).is_file(), name
         floor, _package, *inside = first.parts
         assert any("/".join((floor, *inside)).startswith(f"{room}/") for room in named), name
+
+
+def test_a_command_lies_beside_its_program_or_has_none_of_its_own() -> None:
+    programs = {name: module.rsplit(".", 1) for name, (module, _line) in COMMANDS.items()}
+    beside = {name: module for name, (room, module) in programs.items() if not room.startswith("cli.")}
+    assert {name: each for name, each in beside.items() if each not in ("command", f"{name}_command")} == {}
+    assert len(beside) > 15
 
 
 def test_each_step_of_a_walk_is_a_function_that_is_there() -> None:

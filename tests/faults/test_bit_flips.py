@@ -1,4 +1,4 @@
-"""Row 9: one flipped bit anywhere in a daemon's log and blobs is noticed, named, and never served."""
+"""Row 9: one flipped bit anywhere in a daemon's log, blobs and HEAD is noticed, named, and never served."""
 
 import json
 import random
@@ -97,7 +97,10 @@ def plain(events: list[Event]) -> list[Any]:
 
 
 @pytest.mark.fault(row=9)
-def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_never_served(daemon: Any) -> None:
+@pytest.mark.parametrize("place", ["a batch", "the first batch", "the last batch"])
+def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_never_served(
+    daemon: Any, place: str
+) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data)
     folded = json.loads(msgspec.json.encode(to_json(fold_all(events, EMPTY))))
@@ -105,7 +108,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
     sealed = segments(running.data)[1]
     content = sealed.read_bytes()
     lines = content.splitlines(keepends=True)
-    which = len(lines) // 2
+    which = {"a batch": len(lines) // 2, "the first batch": 1, "the last batch": len(lines) - 2}[place]
     start = sum(map(len, lines[:which]))
     flip(sealed, (start + len(lines[which]) // 2) * 8 + 3)
     running.start()
@@ -134,6 +137,27 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
     deadline = time.monotonic() + ANSWER_S
     while not any(sealed.name in said for said in client.call("workspaced/status")["degraded"]):
         assert time.monotonic() < deadline, "what could not be read at the start is not degraded"
+
+
+@pytest.mark.fault(row=9)
+def test_row_09_in_the_seal_of_a_segment_before_a_snapshot_it_is_noticed_by_verify_and_when_read_past(
+    daemon: Any,
+) -> None:
+    running = daemon("--no-watch", start=False)
+    make_past(running.data)
+    sealed, following = segments(running.data)[1:3]
+    content = sealed.read_bytes()
+    flip(sealed, (len(content) - 30) * 8)
+    running.start()
+    offset, last = line_start(content, len(content) - 30), int(following.stem) - 1
+    error = refusal(running.connect().call, "workspaced/log", {"from": last, "limit": 2})
+    assert (error.code, error.details["file"], error.details["offset"]) == (
+        "LOG_DAMAGED",
+        f"log/{sealed.name}",
+        offset,
+    )
+    done = running.cli("log", "verify", "--data-dir", str(running.data))
+    assert done.returncode != 0 and f"log/{sealed.name}" in done.stdout + done.stderr
 
 
 @pytest.mark.fault(row=9)
@@ -179,7 +203,21 @@ def check_read_only(running: Any, events: list[Event], damaged: Path, offset: in
     assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode != 0
 
 
-# -- texts --
+# -- HEAD, and texts --
+
+
+@pytest.mark.fault(row=9)
+def test_row_09_in_head_the_daemon_serves_and_goes_on(daemon: Any) -> None:
+    running = daemon("--no-watch", start=False)
+    events = make_past(running.data)
+    head = running.data / "log" / "HEAD"
+    for bit in (5, 90 * 8, 256 * 8 + 40):
+        flip(head, bit)
+        running.start()
+        client = running.connect()
+        assert client.call("workspaced/status")["degraded"] == []
+        assert events_of(client)[: len(events)] == plain(events)
+        running.stop()
 
 
 @pytest.mark.fault(row=9)

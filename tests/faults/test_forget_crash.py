@@ -216,7 +216,7 @@ def test_a_cut_while_an_interrupted_forgetting_is_finished_changes_nothing(
 
 
 @pytest.mark.fault(row=58)
-@pytest.mark.parametrize("content", [b"", b"garbage", b'{"log": 1}'])
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\xfe", b"{}", b'{"log": 1}'])
 def test_row_58_a_list_of_what_to_do_that_cannot_be_read_leaves_the_old_log_or_the_new_one(
     machine: Callable[[], Machine], steps: int, content: bytes
 ) -> None:
@@ -240,13 +240,14 @@ def test_row_58_a_list_of_what_to_do_that_cannot_be_read_leaves_the_old_log_or_t
     assert outcomes == {False, True}
 
 
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC], ids=["EIO", "ENOSPC"])
 def test_a_disk_that_refuses_from_any_step_on_leaves_the_old_log_or_the_new_one(
-    machine: Callable[[], Machine], steps: int
+    machine: Callable[[], Machine], steps: int, code: int
 ) -> None:
     before = machine().events()
     for number in range(1, steps + 1):
         broken = machine()
-        broken.fail = at(number, lambda: OSError(errno.ENOSPC, "refused"))
+        broken.fail = at(number, lambda: OSError(code, "refused"))
         with pytest.raises((OSError, LogError)):
             broken.forget()
         broken.fail = lambda _number: None

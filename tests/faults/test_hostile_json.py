@@ -129,7 +129,9 @@ STDIN: dict[str, bytes] = {
     "NaN": ACTION.format("NaN").encode(),
     "a lone surrogate": ACTION.format('"\\ud800.md"').encode(),
     "deep": ACTION.format(DEEP).encode(),
+    "deep objects": b'{"a":' * 100_000,
     "5000 digits": ACTION.format(DIGITS).encode(),
+    "too large for a float": ACTION.format("1e999").encode(),
     "invalid UTF-8": ACTION.format('"\xff.md"').encode("latin-1"),
     "a byte order mark": b"\xef\xbb\xbf" + ACTION.format('"a.md"').encode(),
     "NUL": b"\x00" + ACTION.format('"a.md"').encode(),
@@ -157,6 +159,16 @@ def test_row_27_publish_of_hostile_lines_says_what_is_wrong_and_keeps_what_stand
     assert {event.data.note for event in events} <= {"good.md"}
 
 
+def test_row_27_of_duplicate_keys_the_last_counts_also_on_standard_input(shared: Any) -> None:
+    line = (
+        b'{"type":"x","type":"active_note_set","data":{"note":"one.md","note":"two.md"},"id":"a","id":"twice"}\n'
+    )
+    done = shared.cli("publish", "--stdin", "--json", stdin=line)
+    receipt = json.loads(done.stdout)
+    events = verified(shared, {"twice": receipt["seq"]})
+    assert events[receipt["seq"] - 1].data.note == "two.md"
+
+
 HEADER = b'{"workspaced":"log","version":1,"log":"abc","catalogue":6}\n'
 EVENT = (
     '{{"seq":1,"id":"e1","time":"2026-01-01T00:00:00.000000Z","source":"ui","vault":null,"type":"daemon_stopped",'
@@ -164,6 +176,7 @@ EVENT = (
 )
 EXPORTS: dict[str, bytes] = {
     "a deep header": b'{"workspaced":"log","version":' + DEEP.encode() + b"}\n",
+    "a header of 5000 digits": b'{"workspaced":"log","version":' + DIGITS.encode() + b"}\n",
     "a header with more that is deep": HEADER.replace(b"}", b',"more":' + DEEP.encode() + b"}"),
     "a header that is no UTF-8": b'{"workspaced":"log\xff"}\n',
     "NaN": HEADER + EVENT.format("NaN").encode(),
@@ -201,7 +214,9 @@ def test_row_27_a_hostile_export_is_refused_where_it_is_imported_and_where_it_is
     assert done.returncode == 0, "a half-made log was left"
 
 
-@pytest.mark.parametrize("hostile", [DEEP, '"\\ud800"', DIGITS], ids=lambda each: each[:12])
+@pytest.mark.parametrize(
+    "hostile", ["NaN", DEEP, '"\\ud800"', DIGITS, '{"a":1,"a":[]}'], ids=lambda each: each[:12]
+)
 def test_row_27_a_chat_with_hostile_comments_is_imported_with_warnings_or_refused(
     shared: Any, hostile: str
 ) -> None:

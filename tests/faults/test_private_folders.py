@@ -107,12 +107,13 @@ def test_row_56_another_users_folder_or_file_is_refused(apart: Any, which: str) 
 
 
 @pytest.mark.fault(row=56)
-def test_row_56_files_are_0600_and_folders_0700_whatever_umask_and_folder(apart: Any) -> None:
+@pytest.mark.parametrize("umask", ["000", "022"])
+def test_row_56_files_are_0600_and_folders_0700_whatever_umask_and_folder(apart: Any, umask: str) -> None:
     for folder in (apart.data, apart.cache):
         folder.mkdir()
         folder.chmod(0o755)
     (apart.vault / ".workspacedignore").write_text("work/\n")
-    apart.wrapper = ("sh", "-c", 'umask 000; exec "$@"', "sh")
+    apart.wrapper = ("sh", "-c", f'umask {umask}; exec "$@"', "sh")
     apart.start()
     used(apart)
     assert modes(apart.data) == {} and modes(apart.cache) == {}
@@ -123,7 +124,7 @@ def test_row_56_files_are_0600_and_folders_0700_whatever_umask_and_folder(apart:
 
 
 @pytest.mark.fault(row=56)
-@pytest.mark.parametrize("umask", [0o000, 0o477])
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o477])
 def test_row_56_folders_that_a_client_makes_are_0700_whatever_the_umask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
 ) -> None:

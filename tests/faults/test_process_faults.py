@@ -86,6 +86,20 @@ def test_row_21_asked_twice_to_end_over_a_slow_disk_it_ends_in_time_and_keeps_it
     verified(running, acknowledged)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_row_21_stopped_and_continued_it_answers_what_came_meanwhile(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    many = Crowd(running, 50)
+    running.send_signal(signal.SIGSTOP)
+    while Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        pass
+    many.publish(10, "meanwhile")
+    running.send_signal(signal.SIGCONT)
+    many.collect()
+    assert len(many.acknowledged) == 500
+    verified(running, many.acknowledged)
+
+
 SLOW_BLOBS = DATA / "slow_blobs"
 
 
@@ -194,10 +208,10 @@ DEAF, EACH = 20, 50
 
 @pytest.mark.fault(row=24)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("behind", [3_500, 5_600], ids=["from memory", "from the log"])
 def test_row_24_a_thousand_subscribers_that_never_read_cost_what_their_connections_may_leave_unread(
-    daemon: Any, record_property: Any
+    daemon: Any, record_property: Any, behind: int
 ) -> None:
-    """What they are behind by is read from the log; test_subscribe.py has those that memory serves."""
     running = daemon("--no-watch")
     client = running.connect()
     note = "/".join(["d" * 200] * 3) + ".md"
@@ -215,7 +229,7 @@ def test_row_24_a_thousand_subscribers_that_never_read_cost_what_their_connectio
             publish(1, f"{stem}-{each}")
             peak = max(peak, running.memory_bytes())
 
-    for turn in range(8):
+    for turn in range(behind // 700):
         publish(700, f"fill-{turn}")
     one_by_one(100, "quiet")
     peak = memory = running.memory_bytes()

@@ -1,5 +1,5 @@
-"""A real file system that fails under a real daemon: an ext4 on a loop device that loses its backing, or is
-cut off while it is written to. Needs root and loop devices; `make faults` runs it."""
+"""A real file system that fails under a real daemon: an ext4 on a loop device that fills up, loses its backing, or
+is cut off while it is written to. Needs root and loop devices; `make faults` runs it."""
 
 import fcntl
 import os
@@ -8,6 +8,7 @@ import struct
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,16 @@ class LoopDisk:
         finally:
             os.close(descriptor)
 
+    def fill(self, leave: int = 0) -> Path:
+        """Takes all the space there is, up to `leave` bytes."""
+        ballast = self.place / "ballast"
+        with ballast.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(65_536))
+        os.truncate(ballast, max(0, ballast.stat().st_size - leave))
+        os.sync()
+        return ballast
+
     def tear_down(self) -> None:
         for place in (self.place, self._under):
             subprocess.run(["umount", "-l", str(place)], capture_output=True)
@@ -106,6 +117,34 @@ def long(name: str) -> dict[str, Any]:
     """A selection with a text that is a blob of its own."""
     data = {"note": "a.md", "startLine": 1, "endLine": 2, "text": f"{name} {os.urandom(8_000).hex()}"}
     return {"type": "selection_changed", "data": data, "id": name}
+
+
+def test_a_full_file_system_refuses_and_takes_again_once_there_is_space(on_it: Any) -> None:
+    disk, running = on_it(size=8 * MEGABYTE)
+    running.start()
+    client = running.connect()
+    acknowledged: dict[str, int] = {}
+    refused: set[str] = set()
+    for turn in range(3):
+        ballast = disk.fill(leave=200_000)
+        for number in range(2_000):
+            name = f"e{turn}-{number}"
+            try:
+                acknowledged[name] = publish(client, look("a.md", name) if number % 2 else long(name))
+            except RemoteError as error:
+                assert error.code == "DISK_FULL" and error.hint
+                refused.add(name)
+                if len(refused) > 5 * (turn + 1):
+                    break
+        else:
+            raise AssertionError("the disk did not fill")
+        assert client.state() and client.call("workspaced/status")["log"]["durability"] == "synced"
+        ballast.unlink()
+        acknowledged[f"free-{turn}"] = publish(client, long(f"free-{turn}"))
+    events = verified(running, acknowledged)
+    assert not refused & {event.id for event in events}
+    running.restart()
+    verified(running, acknowledged)
 
 
 def test_a_device_that_loses_its_backing_poisons_and_a_restart_on_a_mended_one_recovers(on_it: Any) -> None:

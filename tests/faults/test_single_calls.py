@@ -59,8 +59,8 @@ def faulty(daemon: Any, faults_of: Any) -> Faulty:
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        *((call, errno.EIO, "Input/output error") for call in ("open", "pwrite", "rename")),
-        ("fdatasync", errno.EINTR, ""),
+        *((call, errno.EIO, "Input/output error") for call in ("open", "pwrite", "fdatasync", "rename")),
+        *((call, errno.EINTR, "") for call in ("pwrite", "fdatasync")),
     ],
 )
 def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_nothing(
@@ -108,13 +108,8 @@ def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(fa
 
 
 @pytest.mark.fault(row=61)
-@pytest.mark.parametrize(
-    ("call", "error", "code"),
-    [
-        *((call, errno.EIO, "BLOB_FAILED") for call in ("open", "pwrite", "fdatasync", "rename", "fsync")),
-        *((call, errno.ENOSPC, "DISK_FULL") for call in ("pwrite", "mkdir")),
-    ],
-)
+@pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename", "fsync", "mkdir"])
+@pytest.mark.parametrize(("error", "code"), [(errno.EIO, "BLOB_FAILED"), (errno.ENOSPC, "DISK_FULL")])
 def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the_log_lives(
     faulty: Faulty, call: str, error: int, code: str
 ) -> None:
@@ -161,6 +156,8 @@ def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(faulty: Faulty) -
         ("pwrite", ".wlog", "LOG_FAILED"),
         ("fdatasync", ".wlog", "LOG_FAILED"),
         ("open", "/blobs/", "BLOB_FAILED"),
+        ("pwrite", "/blobs/", "BLOB_FAILED"),
+        ("fdatasync", "/blobs/", "BLOB_FAILED"),
         ("ftruncate", "/blobs/", "BLOB_FAILED"),
         ("fsync", "/blobs/", "BLOB_FAILED"),
     ],

@@ -29,6 +29,28 @@ SECONDS = soak.Load(
 needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 
 
+def minutes(*rss_bytes: int) -> list[str]:
+    """What the bound says of a life with these figures, from its warm minute on."""
+    base, *later = (soak.Figures(each, 30, 20) for each in rss_bytes)
+    return [failure for each in later for failure in soak.grown(base, each)]
+
+
+@pytest.mark.fault(row=45)
+@pytest.mark.parametrize("each", [10 * MB, 1 * MB, MB // 2])
+def test_row_45_a_life_that_grows_every_minute_breaks_the_bound(each: int) -> None:
+    assert minutes(*(100 * MB + minute * each for minute in range(9)))
+
+
+def test_row_45_a_life_that_goes_up_and_down_does_not() -> None:
+    assert minutes(100 * MB, 102 * MB, 99 * MB, 102 * MB, 101 * MB) == []
+
+
+@pytest.mark.parametrize(("descriptors", "threads"), [(39, 20), (30, 25)])
+def test_row_45_descriptors_and_threads_are_bounded_too(descriptors: int, threads: int) -> None:
+    [failure] = soak.grown(soak.Figures(MB, 30, 20), soak.Figures(MB, descriptors, threads))
+    assert failure.startswith("descriptors" if descriptors > 30 else "threads")
+
+
 @pytest.mark.fault(row=45)
 @needs_proc
 def test_row_45_seconds_of_everything_at_once_lose_nothing(daemon: Any) -> None:

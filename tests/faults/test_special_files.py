@@ -115,7 +115,7 @@ UNNAMED: list[tuple[str, Json]] = [
 
 
 @pytest.mark.fault(row=33)
-@pytest.mark.parametrize("note", SPECIAL[:3])
+@pytest.mark.parametrize("note", SPECIAL)
 def test_row_33_whoever_asks_for_a_special_file_is_answered_at_once(
     note: str, daemon: Any, listener: socket.socket
 ) -> None:

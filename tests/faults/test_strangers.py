@@ -90,6 +90,8 @@ SPEAKERS = {
     "the synchronous client": by_sync_client,
     "the asynchronous client": by_async_client,
     "publish": by_command("publish", "active_note_set", "note=a.md"),
+    "status": by_command("status"),
+    "state": by_command("state"),
     "the bridge": by_bridge,
 }
 

@@ -78,7 +78,6 @@ def stopped(daemon: Any) -> Any:
     return running
 
 
-@pytest.mark.fault(row=12)
 @pytest.mark.fault(row=58)
 @pytest.mark.parametrize("how", [*CHANGES, *FAILURES])
 def test_row_58_no_disposable_file_that_cannot_be_read_stops_a_start(stopped: Any, how: str) -> None:

@@ -298,6 +298,32 @@ def test_row_41_an_edit_of_equal_size_and_time_is_served_and_found(
         assert vault.links.resolve(title, EMPTY_VAULT).note is not None
 
 
+def test_row_41_two_hundred_edits_within_a_tick_are_each_served(tmp_path: Path) -> None:
+    folder = tmp_path / "v"
+    folder.mkdir()
+    (folder / "n.md").write_text("# first")
+    long_ago = [LATER_NS]
+    vault = Vault(folder, clock_ns=lambda: time.time_ns() + long_ago[0])
+    vault.reconcile()  # by which the note is known
+    long_ago[0] = 0  # the real clock: every version is younger than two seconds
+    same = 0
+    before = (0, 0)
+    for number in range(200):
+        with open(folder / "n.md", "w") as file:
+            file.write(f"# {number:05}")
+        assert read_note(vault, "n.md").title == f"{number:05}"
+        status = os.stat(folder / "n.md")
+        same += (status.st_size, status.st_ctime_ns) == before
+        before = (status.st_size, status.st_ctime_ns)
+    vault.reconcile()
+    with open(folder / "n.md", "w") as file:
+        file.write("# final")
+    vault.reconcile()
+    assert vault.links.resolve("final", EMPTY_VAULT).note is not None
+    vault.close()
+    sys.stdout.write(f"{same} of 200 edits had the stat of the version before\n")
+
+
 # -- 42: names --
 
 

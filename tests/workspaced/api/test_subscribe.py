@@ -1,5 +1,6 @@
 """`workspaced/subscribe`: every event in order, to whoever reads; a gap to whoever does not."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -9,7 +10,7 @@ import pytest
 from support import session_machine
 from support.random_log import V, opened, recorded
 
-from workspaced.limits import GAP_EVENTS, RECENT_EVENTS, SUBSCRIPTIONS_PER_CONNECTION_MAX
+from workspaced.limits import GAP_EVENTS, RECENT_EVENTS, SUBSCRIPTIONS_PER_CONNECTION_MAX, UNREAD_S
 from workspaced.service.subscriptions import Subscription, coalesced
 from workspaced_events.ids import NoteId
 from workspaced_events.schema import catalogue as c
@@ -60,6 +61,15 @@ def test_events_come_in_order_without_a_gap(shared: Any, client: Any) -> None:
     assert events[-1]["data"] == {"note": "n9.md"}
 
 
+def test_ones_own_events_come_too(shared: Any) -> None:
+    wire = shared.wire()
+    subscribe(wire)
+    seq = wire.ask("workspaced/publish", {"actions": [looked_at("own.md")]})["result"]["events"][0]["seq"]
+    other = shared.wire()
+    subscribe(other, since=seq - 1)
+    assert events_until(other, seq)[-1]["data"] == {"note": "own.md"}
+
+
 @pytest.mark.parametrize("form", ["clock", "sequence", "decimal"])
 def test_since_resumes_where_one_was(shared: Any, client: Any, form: str) -> None:
     status = client.call("workspaced/status")
@@ -91,7 +101,7 @@ def test_a_clock_survives_a_restart_and_a_crash(daemon: Any) -> None:
     assert [event["seq"] for event in events] == list(range(int(clock.rpartition(":")[2]) + 1, last + 1))
 
 
-@pytest.mark.parametrize("since", [10**9, -1, "abc:x", "abc:-1", True, ["1"]], ids=repr)
+@pytest.mark.parametrize("since", [10**9, -1, "x", "abc:", "abc:x", "abc:-1", 1.5, True, ["1"]], ids=repr)
 def test_a_since_that_is_none_is_refused(shared: Any, since: Any) -> None:
     wire = shared.wire()
     wire.request("workspaced/subscribe", {"since": since})
@@ -174,6 +184,54 @@ def test_who_is_too_far_behind_is_told_of_the_gap_and_goes_on_from_the_tail(daem
     assert [event["seq"] for event in events_until(wire, receipt["seq"])] == list(
         range(last + 1, receipt["seq"] + 1)
     )
+
+
+@pytest.mark.fault(row=24)
+def test_a_subscriber_that_never_reads_costs_little_and_slows_nobody(daemon: Any) -> None:
+    running = daemon()
+    client = running.connect()
+    fill(client, 200)
+
+    def slowest(count: int) -> float:
+        worst = 0.0
+        for _ in range(count):
+            before = time.monotonic()
+            client.publish([looked_at(f"{'d' * 100}/n.md") for _ in range(100)])
+            worst = max(worst, time.monotonic() - before)
+        return worst
+
+    slowest(20)
+    deaf = running.wire()
+    for _ in range(4):
+        deaf.request("workspaced/subscribe", {"since": 0})
+    before = running.memory_bytes()
+    assert slowest(150) < UNREAD_S - 1, "it waited until the one that does not read was cut off"
+    assert running.memory_bytes() - before < 48 * 1024 * 1024  # the recent events themselves among them
+    # It is cut off once its answers lay unread for 10 s; nobody waits for that here. Others hear everything.
+    seq = client.publish([looked_at("still.md")])[0]["seq"]
+    other = running.wire()
+    subscribe(other, since=seq - 1)
+    assert events_until(other, seq)[-1]["seq"] == seq
+
+
+def test_a_slow_reader_gets_everything_or_a_gap(daemon: Any) -> None:
+    running = daemon()
+    client = running.connect()
+    slow = running.wire()
+    start = int(subscribe(slow)["clock"].rpartition(":")[2])
+    last = fill(client, 30_000)
+    seen = start
+    while seen < last:
+        message = slow.line()
+        assert message is not None
+        params = message["params"]
+        if message["method"] == "workspaced/gap":
+            assert params["from"] == seen + 1
+            seen = params["to"]
+            continue
+        for event in params["events"]:
+            assert event["seq"] == seen + 1
+            seen = event["seq"]
 
 
 def test_a_log_that_breaks_under_a_subscriber_gives_a_gap_and_the_daemon_lives(daemon: Any) -> None:

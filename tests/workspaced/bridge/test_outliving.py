@@ -395,6 +395,19 @@ def test_an_agent_that_reads_no_more_ends_a_bridge_that_waits(daemon: Any, agent
     assert made.process.wait(END_S) == 0
 
 
+def test_a_bridge_whose_agent_closed_its_end_asks_no_next_daemon(daemon: Any, agent: Any) -> None:
+    running = daemon()
+    made = begun(agent(running))
+    running.send_signal(signal.SIGSTOP)
+    eventually(lambda: state_of(running.pid) == "T")
+    made.send({"id": 1, **CALL})
+    eventually(made.is_read)
+    made.to.close()
+    running.kill()
+    assert made.hear()["result"]["isError"]
+    assert made.process.wait(END_S) == 0
+
+
 def test_what_a_daemon_that_hangs_does_not_answer_is_answered_before_the_end(daemon: Any, agent: Any) -> None:
     running = daemon()
     made = begun(agent(running, limits=["BRIDGE_LINGER_S=0.2"]))

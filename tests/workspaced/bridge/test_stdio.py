@@ -118,6 +118,16 @@ def test_a_daemon_that_does_not_read_is_not_written_to_and_may_still_write(peer:
     assert received == taken
 
 
+def test_a_big_answer_of_a_daemon_arrives_whole(shared: Any, agent: Any) -> None:
+    with shared.connect() as client:
+        for _ in range(3):
+            client.publish([{"type": "active_note_set", "data": {"note": f"{each}.md"}} for each in range(1_000)])
+    made = agent(shared)
+    events = made.ask("workspaced/log", {"from": 1, "limit": 10_000})["events"]
+    assert len(json.dumps(events)) > 400_000
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+
+
 def bridged(running: Any, stdin: Any, stdout: Any) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-P", "-m", "workspaced", "mcp"]
     return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=running.env)
@@ -166,6 +176,20 @@ def test_files_serve_too(shared: Any, tmp_path: Path) -> None:
     with asked.open("rb") as stdin, answered.open("wb") as stdout:
         assert exit_of(bridged(shared, stdin, stdout)) == (0, b"")
     assert [json.loads(line)["id"] for line in answered.read_bytes().splitlines()] == [0, 1]
+
+
+def test_what_stands_before_the_agents_first_byte_comes_first(shared: Any, agent: Any) -> None:
+    made: Agent = agent(shared, "--tools", "core")
+    made.ask("workspaced/hello")
+    assert len(made.ask("tools/list")["tools"]) == 4
+
+
+def test_a_long_request_passes_whole(shared: Any, agent: Any) -> None:
+    made: Agent = agent(shared)
+    actions = [{"type": "active_note_set", "data": {"note": f"{'long' * 10}/{each}.md"}} for each in range(1_000)]
+    assert len(json.dumps(actions)) > 80_000, "more than a pipe holds"
+    receipts = made.ask("workspaced/publish", {"actions": actions})["events"]
+    assert len(receipts) == len(actions)
 
 
 # -- ends --
