@@ -246,9 +246,8 @@ def _edits(vault: Path, wire: Wire, notes: int, shown: list[str]) -> Iterator[Fi
         word = f"quokka{number}"
         note.write_text(f"{note.read_text(encoding='utf-8')}\n{word}\n", encoding="utf-8")
         begun = time.monotonic()
-        line = call_line(
-            "search_workspace", query=word, limit=1
-        )  # words of former edits are near ones, and come after
+        # Words of former edits are near ones, and come after it.
+        line = call_line("search_workspace", query=word, limit=1)
         _until(lambda line=line, note=note: _first(wire, line) == note.relative_to(vault).as_posix())
         taken.append(1_000 * (time.monotonic() - begun))
     yield Figure(
