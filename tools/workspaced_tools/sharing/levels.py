@@ -40,7 +40,7 @@ def _bounded(
         present = kept(now.state)
         if name not in present and not is_default and len(present) >= SHARING_CLIENTS_MAX:
             raise InvalidArgument(
-                f"This is kept for at most {SHARING_CLIENTS_MAX} clients.",
+                f"A setting of its own is kept for at most {SHARING_CLIENTS_MAX} clients.",
                 hint="Set one of them back to the default, or set it for every client with *.",
             )
         return [action]
