@@ -307,3 +307,31 @@ def test_any_bytes_become_text(data: bytes, expected: str, warned: bool) -> None
     assert found == expected
     assert bool(warnings) == warned
     found.encode()
+
+
+def test_many_threads_get_whole_versions_while_a_writer_replaces_them(vault: Path) -> None:
+    root = VaultRoot(vault)
+    cache = ContentCache(root)
+    versions = {str(number) * 5_000 for number in range(10)}
+    (vault / "a.md").write_text("0" * 5_000)
+    seen: set[str] = set()
+
+    def reader() -> None:
+        for _ in range(100):
+            seen.add(text(cache.read(A)))
+
+    readers = [threading.Thread(target=reader) for _ in range(4)]
+    for thread in readers:
+        thread.start()
+    for version in sorted(versions):
+        (vault / "new").write_text(version)
+        os.replace(vault / "new", vault / "a.md")
+    for thread in readers:
+        thread.join()
+    assert seen <= versions
+    assert text(cache.read(A)) == "9" * 5_000
+    found = cache.statistics()
+    assert found.entries == 1
+    assert found.hits + found.misses == 401
+    cache.close()
+    root.close()

@@ -378,3 +378,21 @@ def test_what_is_pushed_is_that_of_a_vault_without_all_other_notes(
         assert found == {f"{name}.md" for name in NAMES if expected[name] is not NEVER}
         for vault in vaults:
             vault.close()
+
+
+@pytest.mark.fault(row=67)
+def test_moves_between_folders_of_all_levels(folder: Folder) -> None:
+    folder.write(open__n="# N")
+    folder.rules("never/\n#: on-request\nasked/\n")
+    folder.settle()
+    places = {"open": VOLUNTEER, "asked": ON_REQUEST, "never": NEVER}
+    at = "open"
+    for to in ("asked", "open", "never", "asked", "never", "open"):
+        (folder.path / "vault" / to).mkdir(exist_ok=True)
+        os.rename(folder.path / "vault" / at / "n.md", folder.path / "vault" / to / "n.md")
+        folder.vault.reconcile()
+        folder.settle()
+        assert folder.levels(f"{at}/n", f"{to}/n") == [NEVER, places[to]]
+        assert named(folder.vault, "n") == (f"{to}/n.md" if to == "open" else None)
+        assert named(folder.asked, "n") == (f"{to}/n.md" if to != "never" else None)
+        at = to

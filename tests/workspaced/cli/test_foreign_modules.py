@@ -1,5 +1,6 @@
 """No command runs code of the folder that it is called in, which may be a vault or a download."""
 
+import ast
 import json
 import os
 import subprocess
@@ -10,6 +11,9 @@ from typing import Any
 
 import pytest
 
+import workspaced
+import workspaced_events
+import workspaced_tools
 from workspaced_events.interpreter import installed_command
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -62,3 +66,13 @@ def test_such_a_module_would_run_without_the_flag(folder: Path) -> None:
     env = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     subprocess.run([sys.executable, "-m", "workspaced", "--help"], cwd=folder, env=env, capture_output=True)
     assert (folder.parent / "ran").exists()
+
+
+def test_one_module_makes_every_command_that_starts_python() -> None:
+    found = []
+    for package in (workspaced, workspaced_events, workspaced_tools):
+        for path in Path(package.__path__[0]).rglob("*.py"):
+            names = {ast.unparse(node) for node in ast.walk(ast.parse(path.read_text()))}
+            if names & {"sys.executable", "import multiprocessing", "import runpy"}:
+                found.append(path.name)
+    assert found == ["interpreter.py"]
