@@ -24,7 +24,7 @@ from workspaced_events.projections.conversations import (
     turn_of,
 )
 from workspaced_events.projections.workspace_fold import apply, fold_all
-from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Data, Event, LibraryEntry
 from workspaced_events.schema.codec import decode_event, encode_event
@@ -288,10 +288,6 @@ class TestCalibration:
         state = folded(started(), said(M1), prompt(M1), usage(M1, 1_500, model="other"))
         assert list(state.calibrations) == ["p/other"]
 
-    def test_of_a_prompt_that_is_not_remembered_is_no_news(self) -> None:
-        before = folded(started(), said(M1))
-        assert folded(usage(M1, 1_500), state=before) is before
-
 
 class TestBounds:
     def test_the_conversation_that_was_silent_for_longest_goes_first(self) -> None:
@@ -450,12 +446,6 @@ def test_conversations_change_nothing_that_tools_see(datas: list[Data]) -> None:
     assert after.seq == state.seq == 1
     assert to_json(after, VaultId("v")) == to_json(state, VaultId("v"))
     assert msgspec.structs.replace(after, conversations=NO_CONVERSATIONS) == state
-
-
-def test_a_state_without_conversations_reads_as_one_with_none() -> None:
-    plain = msgspec.to_builtins(EMPTY)
-    del plain["conversations"]
-    assert msgspec.convert(plain, WorkspaceState) == EMPTY
 
 
 def test_the_blobs_that_a_struct_names_are_found_at_any_depth() -> None:

@@ -458,30 +458,18 @@ def play(steps: list[Step], before: int) -> Iterator[tuple[WorkspaceState, Event
 
 
 def check_invariants(state: WorkspaceState) -> None:
+    """What the model does not say."""
     for vault, sub in state.by_vault.items():
         shown = to_json(state, vault)
-        for paths in (
-            [pin.id for pin in shown.pinned_notes],
-            [tab.note_id for tab in shown.temporary_tabs],
-            [tab.id for tab in shown.temporary_tabs],
-            [recent.id for recent in shown.recent_notes],
-            shown.archived,
-            [entry.id for entry in shown.vaults],
-        ):
-            assert len(paths) == len(set(paths))
-        assert not {pin.id for pin in shown.pinned_notes} & {tab.note_id for tab in shown.temporary_tabs}
-        assert len(shown.temporary_tabs) <= TABS_MAX
-        assert len(shown.recent_notes) <= RECENTS_MAX
         active = shown.active_note.id if shown.active_note else None
         assert shown.active_tab_id == next((t.id for t in shown.temporary_tabs if t.note_id == active), None)
-        assert shown.selection is None or shown.selection.note == active
         assert all(path == pin.id for path, pin in sub.pins.items())
         assert all(path == tab.note_id for path, tab in sub.tabs.items())
         assert not any(path == target for path, target in sub.former.items())
     assert state.current is None or state.current in {entry.id for entry in to_json(state).vaults}
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(400))
 @given(some_steps, notes_before)
 def test_the_fold_agrees_with_a_slow_model_of_the_spec(steps: list[Step], before: int) -> None:
     events, state = opening(before)
@@ -492,12 +480,6 @@ def test_the_fold_agrees_with_a_slow_model_of_the_spec(steps: list[Step], before
     for _, event, after in play(steps, before):
         model.take(event)
         compare(model, after)
-
-
-@settings(max_examples=examples(100))
-@given(some_steps, notes_before)
-def test_every_state_keeps_the_invariants(steps: list[Step], before: int) -> None:
-    for _, _, after in play(steps, before):
         check_invariants(after)
 
 
@@ -524,26 +506,6 @@ def test_a_snapshot_plus_the_tail_is_the_state(steps: list[Step], before: int, c
     snapshot = msgspec.json.decode(msgspec.json.encode(states[cut]), type=WorkspaceState)
     assert msgspec.json.encode(fold_all(tail[cut:], snapshot)) == msgspec.json.encode(states[-1])
     assert fold_all([*events, *tail], EMPTY) == states[-1]
-
-
-@settings(max_examples=examples(100))
-@given(some_steps, notes_before)
-def test_an_event_changes_its_own_vaults_sub_state_only(steps: list[Step], before: int) -> None:
-    for state, event, after in play(steps, before):
-        if isinstance(event, UnknownEvent):
-            assert after.unknown_events == state.unknown_events + 1
-            assert msgspec.structs.replace(after, unknown_events=state.unknown_events) == state
-        elif not isinstance(event.data, VaultOpened | VaultClosed | VaultSwitched):
-            assert (after.current, after.vaults) == (state.current, state.vaults)
-            assert all(after.of(vault) == state.of(vault) for vault in VAULTS if vault != event.vault)
-
-
-@settings(max_examples=examples(100))
-@given(some_steps, notes_before)
-def test_the_json_form_of_every_state_encodes_and_reads_back(steps: list[Step], before: int) -> None:
-    for _, _, after in play(steps, before):
-        shown = to_json(after)
-        assert msgspec.json.decode(msgspec.json.encode(shown), type=StateJson) == shown
 
 
 @settings(max_examples=examples(100))
@@ -593,16 +555,6 @@ def test_a_former_path_leads_to_a_note_that_left_it_or_nowhere(moves: list[tuple
         assert resolved is None or resolved in homes
         if homes and not any(one.at == path for one in travellers):
             assert resolved is not None
-
-
-@settings(max_examples=examples(100))
-@given(st.permutations(NOTES), st.integers(1, len(NOTES) - 1))
-def test_a_chain_to_fresh_paths_resolves_from_all_of_them(path: list[NoteId], length: int) -> None:
-    state = EMPTY
-    for seq in range(length):
-        data = NoteRenamed(from_=path[seq], to=path[seq + 1])
-        state = apply(state, event_of(seq + 1, data, vault=VAULTS[0], time=time_at(seq)))
-    assert {state.of(VAULTS[0]).current_path(former) for former in path[:length]} == {path[length]}
 
 
 @settings(max_examples=examples(60))

@@ -72,11 +72,6 @@ def test_a_finding_moves_with_its_note(moved: Visibility, replaced: Visibility |
     assert folded(*found_as(A, moved), *found_as(B, replaced), c.NoteRenamed(A, B)) == {B: found}
 
 
-def test_renames_of_what_was_never_looked_at_and_onto_itself_change_nothing() -> None:
-    assert folded(c.NoteShown(A), c.NoteRenamed(B, C)) == {A: SHOWN}
-    assert folded(c.NoteShown(A), c.NoteRenamed(A, A)) == {A: SHOWN}
-
-
 def test_vaults_are_apart() -> None:
     fold = VisibilityFold()
     fold.feed(events_of(c.NoteShown(A)))
@@ -134,15 +129,6 @@ def test_a_log_opens_with_what_it_knew_with_and_without_a_snapshot(tmp_path: Pat
     again = opened(tmp_path)
     assert again.writer.visibility.of(V) == expected
     again.writer.close()
-
-
-def test_findings_do_not_move_the_state(tmp_path: Path) -> None:
-    journal = opened(tmp_path)
-    append(journal, c.VaultOpened(V, "Brain", "/home/me/brain"))
-    state = journal.writer.state
-    append(journal, c.NoteShown(A), c.NoteWithheld(A))
-    assert journal.writer.state is state
-    journal.writer.close()
 
 
 # -- leaving the machine --

@@ -129,24 +129,6 @@ def test_the_changes_lead_from_any_state_to_any_other(
     assert all(line.isprintable() for line in lines(found))
 
 
-def test_equal_states_differ_in_nothing_whatever_their_sequence() -> None:
-    states = states_of([(opened(), VAULTS[0]), (c.NoteUnpinned(note=NOTES[0]), VAULTS[0])])
-    assert states[1].seq != states[2].seq
-    assert changes(to_json(states[1]), to_json(states[2])) == []
-
-
-def test_changes_are_plain_values() -> None:
-    states = states_of([(opened(), VAULTS[0]), *((each, VAULTS[0]) for each in pinned("a.md"))])
-    first = changes(to_json(states[1]), to_json(states[2]))[0]
-    assert msgspec.to_builtins(first) == {
-        "field": "pinnedNotes",
-        "kind": "added",
-        "id": "a.md",
-        "at": 0,
-        "after": {"id": "a.md", "pinnedAt": time_of(2)},
-    }
-
-
 # -- readable --
 
 SELECTED = c.SelectionChanged(note=NOTES[0], start_line=1, end_line=2)

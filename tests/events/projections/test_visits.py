@@ -1,7 +1,6 @@
 """Visits: what begins and ends one, and that what is kept equals what is folded anew."""
 
-import subprocess
-import sys
+import itertools
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -10,18 +9,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
-from support.simulated_disk import SimDisk
 
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.limits import HISTORY_EVENTS_MAX, VISITS_MAX
-from workspaced_events.log.recovery import open_log
-from workspaced_events.log.scan import scan_log
-from workspaced_events.log.segments import Batch
 from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_of
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event, UnknownEvent
-from workspaced_events.schema.codec import encode_batch
 
 V1, V2 = VaultId("v1"), VaultId("v2")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "c", "日記"))
@@ -81,64 +75,24 @@ TOOL = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True, "2026-03-01T12:00
 # -- what begins and ends a visit --
 
 
-def test_of_no_events_there_are_no_visits() -> None:
-    assert visits_of([], V1) == []
-    assert VisitLog(Log()).visits(V1, 0) == []
-
-
-def test_a_visit_begins_when_a_note_is_set_and_goes_on() -> None:
-    assert visits_of(events_of(SET_A, c.NotePinned(A), TOOL), V1) == [Visit(A, 1, time_at(1), None)]
-
-
 @pytest.mark.parametrize(
-    "end",
-    [SET_B, CLEARED, c.ActiveNoteSet(None), c.NoteDeleted(A), c.VaultSwitched(V2), c.VaultClosed(V1), STOPPED],
-    ids=lambda data: type(data).__name__,
-)
-def test_a_visit_ends_with(end: c.Data) -> None:
-    assert seen(events_of(SET_A, TOOL, end))[0] == (A, 1, 3)
-
-
-@pytest.mark.parametrize(
-    "action",
+    ("actions", "expected"),
     [
-        c.NoteDeleted(B),
-        c.VaultClosed(V2),
-        c.VaultSwitched(V1),
-        c.NoteArchived(A),
-        (V2, SET_B),
-        (V2, CLEARED),
-        (V2, c.NoteDeleted(A)),
-        (V2, c.NoteRenamed(A, B)),
-        c.VaultOpened(V2, "v", "/v"),
+        ([SET_A, c.NotePinned(B), TOOL], [(A, 1, None)]),
+        ([SET_A, SET_A, TOOL, SET_A, SET_B], [(A, 1, 5), (B, 5, None)]),
+        ([SET_A, CLEARED, SET_A], [(A, 1, 2), (A, 3, None)]),
+        ([SET_A, TOOL, c.NoteDeleted(A), SET_B], [(A, 1, 3), (B, 4, None)]),
+        ([SET_A, (V2, SET_B), (V2, CLEARED), c.ActiveNoteSet(None)], [(A, 1, 4)]),
+        ([SET_A, c.VaultSwitched(V2), c.VaultSwitched(V1), SET_A], [(A, 1, 2), (A, 4, None)]),
+        ([SET_A, TOOL, c.VaultClosed(V1)], [(A, 1, 3)]),
+        ([SET_A, STOPPED, STARTED, SET_A], [(A, 1, 2), (A, 4, None)]),
+        ([SET_A, c.NotePinned(B), TOOL, STARTED, TOOL], [(A, 1, 3)]),
+        ([SET_A, SET_B, SET_A, c.NoteRenamed(A, C), SET_A], [(C, 1, 2), (B, 2, 3), (C, 3, 5), (A, 5, None)]),
+        ([SET_A, c.NoteRenamed(A, B), c.NoteDeleted(B)], [(B, 1, 3)]),
     ],
-    ids=str,
 )
-def test_a_visit_goes_on_through(action: Any) -> None:
-    assert seen(events_of(SET_A, action, TOOL)) == [(A, 1, None)]
-
-
-def test_setting_the_active_note_again_continues_the_visit() -> None:
-    assert seen(events_of(SET_A, SET_A, TOOL, SET_A, SET_B)) == [(A, 1, 5), (B, 5, None)]
-
-
-def test_the_same_note_after_an_end_is_another_visit() -> None:
-    assert seen(events_of(SET_A, CLEARED, SET_A)) == [(A, 1, 2), (A, 3, None)]
-
-
-def test_each_vault_has_its_own_visits() -> None:
-    events = events_of(SET_A, (V2, SET_B), (V2, CLEARED), CLEARED)
-    assert seen(events) == [(A, 1, 4)]
-    assert seen(events, V2) == [(B, 2, 3)]
-    assert seen(events, VaultId("v3")) == []
-
-
-def test_switching_back_does_not_bring_a_visit_back() -> None:
-    assert seen(events_of(SET_A, c.VaultSwitched(V2), c.VaultSwitched(V1), SET_A)) == [(A, 1, 2), (A, 4, None)]
-
-
-def test_after_a_crash_a_visit_ends_with_the_last_event_before_the_start() -> None:
-    assert seen(events_of(SET_A, c.NotePinned(B), TOOL, STARTED, TOOL)) == [(A, 1, 3)]
+def test_a_visit_begins_when_a_note_is_set_and_lasts_until_it_is_left(actions: list[Any], expected: Any) -> None:
+    assert seen(events_of(*actions)) == expected
 
 
 def test_what_a_starting_daemon_appends_first_is_no_sign_of_life() -> None:
@@ -151,22 +105,6 @@ def test_what_a_starting_daemon_appends_first_is_no_sign_of_life() -> None:
         (A, 1, 2)
     ]
     assert seen(events_of(SET_A, TOOL, opened, STARTED)) == [(A, 1, 2)]
-
-
-def test_an_orderly_stop_ends_a_visit_and_the_start_after_it_changes_nothing() -> None:
-    assert seen(events_of(SET_A, STOPPED, STARTED, SET_A)) == [(A, 1, 2), (A, 4, None)]
-
-
-def test_a_rename_rewrites_the_visits_before_it_only() -> None:
-    events = events_of(SET_A, SET_B, SET_A, c.NoteRenamed(A, C), SET_A)
-    assert seen(events) == [(C, 1, 2), (B, 2, 3), (C, 3, 5), (A, 5, None)]
-    assert seen(events_of(SET_A, CLEARED, c.NoteRenamed(A, B), SET_A)) == [(B, 1, 2), (A, 4, None)]
-
-
-def test_a_renamed_active_note_goes_on_under_its_new_name() -> None:
-    assert seen(events_of(SET_A, c.NoteRenamed(A, B), SET_B)) == [(B, 1, None)]
-    assert seen(events_of(SET_A, c.NoteRenamed(A, B), c.NoteDeleted(B))) == [(B, 1, 3)]
-    assert seen(events_of(SET_A, c.NoteRenamed(A, B), c.NoteDeleted(A))) == [(B, 1, None)]
 
 
 @pytest.mark.parametrize(
@@ -186,60 +124,19 @@ def test_renames_in_a_row_lead_to_where_each_note_is_now(
     assert tuple(note for note, _at, _until in seen(events)) == names
 
 
-def test_a_note_that_was_deleted_keeps_its_visits() -> None:
-    assert seen(events_of(SET_A, c.NoteDeleted(A), SET_B)) == [(A, 1, 2), (B, 3, None)]
-
-
 def test_unknown_events_are_ignored() -> None:
     unknown = UnknownEvent(2, EventId("x"), time_at(2), "ui", V1, "note_hovered", msgspec.Raw(b'{"note":"b.md"}'))
     assert seen([event(1, SET_A), unknown, event(3, CLEARED)]) == [(A, 1, 3)]
     assert seen([event(1, SET_A), unknown, event(3, STARTED)]) == [(A, 1, 2)]
 
 
-def test_the_time_zone_does_not_matter() -> None:
-    program = (
-        "from workspaced_events.schema.catalogue import ENTRY_OF, ActiveNoteSet, DaemonStarted\n"
-        "from workspaced_events.projections.visits import visits_of\n"
-        "made = [ENTRY_OF[type(d)].event(n, str(n), f'2026-03-29T0{n}:30:00.000000Z', 'ui', 'v', d)"
-        " for n, d in enumerate([ActiveNoteSet('a.md'), ActiveNoteSet('b.md'), DaemonStarted('1', 1, ())], 1)]\n"
-        "print(visits_of(made, 'v'))\n"
-    )
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", program], env={"TZ": zone}, capture_output=True, check=True, text=True
-        ).stdout
-        for zone in ("UTC", "Europe/Berlin", "Pacific/Kiritimati")
-    }
-    assert len(said) == 1
-    assert "a.md" in said.pop()
-
-
 # -- how much is remembered --
-
-
-def test_the_limits_are_those_that_are_documented() -> None:
-    assert Bounds() == Bounds(HISTORY_EVENTS_MAX, VISITS_MAX, 5_000)
 
 
 def test_at_most_so_many_visits_are_remembered() -> None:
     events = events_of(*[SET_A, SET_B] * 50)
     found = VisitLog(Log(events), Bounds(events=1_000, visits=7, slack=3)).visits(V1, 100)
     assert [visit.seq for visit in found] == list(range(94, 101))
-
-
-def test_a_visit_whose_beginning_was_dropped_is_read_again_rather_than_told_wrongly() -> None:
-    source = Log(events_of(SET_A, SET_A, SET_B, SET_A, SET_B, SET_A, SET_B))
-    log = VisitLog(source, Bounds(events=1_000, visits=3, slack=2))
-    assert [visit.seq for visit in log.visits(V1, 7)] == [5, 6, 7]
-    assert log.visits_nonblocking(V1, 4) is None
-    assert [visit.seq for visit in log.visits(V1, 4)] == [1, 3, 4]
-
-
-def test_what_lies_before_the_last_events_is_forgotten() -> None:
-    events = events_of(SET_A, SET_B, *[TOOL] * 10)
-    log = VisitLog(Log(events), Bounds(events=10, visits=7, slack=3))
-    assert [visit.seq for visit in log.visits(V1, 11)] == [2]
-    assert log.visits(V1, 12) == []
 
 
 def test_an_old_visit_begins_where_its_note_was_set_again() -> None:
@@ -259,13 +156,6 @@ def test_a_visit_that_never_ends_moves_on_with_the_window() -> None:
         source.events.append(event(seq, SET_A))
         log.feed(source.events[-1:])
         assert log.visits_nonblocking(V1, seq) == [Visit(A, max(1, seq - 4), time_at(max(1, seq - 4)), None)]
-
-
-def test_of_a_vault_that_only_forgotten_events_tell_of_the_log_is_asked() -> None:
-    source = Log(events_of((V2, SET_A), *[SET_A, SET_B] * 5))
-    log = VisitLog(source, Bounds(events=3, visits=7, slack=1))
-    assert log.visits(V2, 11) == []
-    assert [visit.seq for visit in log.visits(V2, 2)] == [1]
 
 
 # -- what is kept --
@@ -306,14 +196,6 @@ def test_a_gap_is_read_and_what_is_fed_twice_counts_once() -> None:
     assert [visit.seq for visit in log.visits(V1, 5)] == [1, 2, 3, 4, 5]
 
 
-def test_a_sequence_that_has_just_passed_is_answered_without_reading() -> None:
-    source = Log(events_of(SET_A, SET_B, TOOL, CLEARED, SET_A))
-    log = VisitLog(source)
-    log.visits(V1, 5)
-    for until in range(6):
-        assert log.visits_nonblocking(V1, until) == visits_of(source.events[:until], V1)
-
-
 def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None:
     source = Log(events_of(*[SET_A, SET_B] * 20))
     log = VisitLog(source, Bounds(events=10, visits=20, slack=5))
@@ -346,14 +228,6 @@ def test_a_question_about_the_distant_past_does_not_make_it_read_everything() ->
     log = VisitLog(source, Bounds(events=10, visits=20, slack=2))
     assert log.visits(V1, 20) == visits_of(source.events[10:20], V1)
     assert source.reads <= 32
-
-
-def test_before_a_rename_notes_have_their_former_names() -> None:
-    source = Log(events_of(SET_A, c.NoteRenamed(A, B)))
-    log = VisitLog(source)
-    assert [visit.note for visit in log.visits(V1, 2)] == [B]
-    assert log.visits_nonblocking(V1, 1) is None
-    assert [visit.note for visit in log.visits(V1, 1)] == [A]
 
 
 def test_an_answer_does_not_move_when_the_log_grows() -> None:
@@ -395,20 +269,16 @@ def test_threads_that_ask_at_once_get_the_same_answer() -> None:
     assert answers == [visits_of(source.events, V1)] * 4
 
 
-def test_it_reads_the_real_log() -> None:
-    disk = SimDisk()
-    scan = scan_log(disk, lambda _events: None)
-    log = open_log(disk, scan, version="t", now=lambda: time_at(0), segment_bytes_max=1_000)
-    visits = VisitLog(log)
-    made = events_of(*[SET_A, SET_B, TOOL] * 20)
-    for at in range(0, len(made), 4):
-        part = made[at : at + 4]
-        log.append(Batch(part[0].seq, part[-1].seq, encode_batch(part)), part[0].seq - 1)
-        if at == 20:
-            assert visits.visits(V1, log.tail.seq) == visits_of(made[: log.tail.seq], V1)
-        if at > 30:
-            visits.feed(part)
-    assert visits.visits(V1, 60) == visits_of(made, V1)
+def test_the_cost_of_renames_grows_with_their_number() -> None:
+    def seconds(count: int) -> float:
+        each = [
+            (c.ActiveNoteSet(NoteId(f"{number % 500}.md")), c.NoteRenamed(NoteId(f"{number % 499}.md"), A))
+            for number in range(count)
+        ]
+        events = events_of(*itertools.chain.from_iterable(each))
+        return thread_seconds(lambda: visits_of(events, V1))
+
+    assert grows_linearly(seconds, 2_000, 8_000)  # a millisecond is lost in the noise of a busy machine
 
 
 # -- properties --
