@@ -65,11 +65,3 @@ def test_an_event_that_only_a_newer_version_knows_is_told_by_its_type() -> None:
     line = b'{"seq":1,"id":"i","time":"t","source":"s","vault":null,"type":"moon_risen","data":{}}'
     event = decode_event(line)
     assert (sentence(event), notes_named(event), who(event)) == ("moon risen", [], "s")
-
-
-@pytest.mark.parametrize(
-    ("name", "data"), [("event_forgotten", c.EventForgotten()), ("record_forgotten", c.RecordForgotten())]
-)
-def test_what_was_forgotten_is_told_of_the_one_who_published_it(name: str, data: c.Data) -> None:
-    event = CATALOGUE[name].event(1, "id", "2026-01-01T00:00:00.000000Z", "obsidian", None, data)
-    assert f"{who(event)} {sentence(event)}".startswith("obsidian had a")
