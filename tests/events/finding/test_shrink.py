@@ -2,8 +2,6 @@
 
 import io
 from collections.abc import Callable
-from itertools import accumulate
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,24 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import random_log as logs
 from support.profiles import examples
-from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import ActionError, InvalidArgument, NeverTrue, WorkspacedError
-from workspaced_events.finding.bisect import find_first
 from workspaced_events.finding.predicate import Expression, Predicate
 from workspaced_events.finding.reduced_log import ReducedLog
-from workspaced_events.finding.shrink import Shrinking, minimise, seed_events
-from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.finding.shrink import Shrinking, seed_events
+from workspaced_events.ids import NoteId, TabId, VaultId
 from workspaced_events.journal.actions import Action, admit
-from workspaced_events.projections import workspace_fold
 from workspaced_events.projections.workspace_fold import apply, fold_all
-from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState, to_json
-from workspaced_events.replay.json_lines import export_lines, import_events
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.log_slice import cut
 from workspaced_events.replay.open import open_source
-from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
 
 V, W = VaultId("v"), VaultId("w")
 A, B, C, D = (NoteId(f"{name}.md") for name in "abcd")
@@ -117,95 +111,6 @@ class TestTheResult:
         for index in range(len(result)):
             assert not expression(published([*result[:index], *result[index + 1 :]]))
 
-    @settings(max_examples=examples(30))
-    @given(some_logs, st.sampled_from(EXPRESSIONS))
-    def test_is_the_same_each_time(self, events: list[Event], text: str) -> None:
-        try:
-            assert list(export_lines("", shrunk(events, text))) == list(export_lines("", shrunk(events, text)))
-        except NeverTrue:
-            return
-
-    def test_of_10_000_events_up_to_an_order_of_four_pins_has_fewer_than_10(self) -> None:
-        events = logs.random_log(3, 10_000)
-        pins = tuple(fold_all(events, EMPTY).of(V).pins)[:4]
-        assert len(pins) == 4
-        order = " && ".join(f"pinnedNotes[{at}].id == '{pin}'" for at, pin in enumerate(pins))
-        assert find_first(logs.source_of(events), Expression(order)).event.seq > 9_900
-        result = shrunk(events, order)
-        assert len(result) < 10
-        assert tuple(fold_all(result, EMPTY).of(V).pins)[:4] == pins
-
-    def test_of_10_000_events_through_a_fold_with_a_bug_is_the_bug(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Planted: a note that is renamed onto one in a tab, and is pinned, leaves that tab where it was."""
-
-        def rename(state: VaultState, event: Event, data: c.NoteRenamed) -> VaultState:
-            after: VaultState = right(state, event, data)
-            tab = state.tabs.get(data.to)
-            kept = {**after.tabs, data.to: tab} if tab is not None and data.from_ in state.pins else after.tabs
-            return msgspec.structs.replace(after, tabs=kept)
-
-        right = workspace_fold._VAULT_FOLDS[c.NoteRenamed]
-        monkeypatch.setitem(workspace_fold._VAULT_FOLDS, c.NoteRenamed, rename)
-        events = logs.random_log(5, 10_000)
-        predicate = Asked(lambda state: bool(state.of(V).pins.keys() & state.of(V).tabs.keys()))
-        states = list(accumulate(events, apply, initial=EMPTY))
-        last = max(seq for seq, state in enumerate(states) if predicate(state))
-        assert last > 5_000
-        shrinking = Shrinking(logs.source_of(events), predicate, until=last)
-        shrinking.run()
-        kinds = {type(event.data) for event in shrinking.events}
-        assert kinds == {c.VaultOpened, c.NotePinned, c.TemporaryTabOpened, c.NoteRenamed}
-        assert len(shrinking.events) == 4
-
-    def test_loads_wherever_a_log_does(self, tmp_path: Path) -> None:
-        text = "length(pinnedNotes) > `4` && selection.text"
-        result = shrunk(logs.random_log(11, 2_000), text)
-        content = b"".join(export_lines("", result))
-        (tmp_path / "small.jsonl").write_bytes(content)
-        assert Expression(text)(replay(tmp_path / "small.jsonl").state)
-        with open_source(tmp_path / "small.jsonl") as source:
-            assert find_first(source, Expression(text)).event.seq == len(result)
-        assert import_events(SimDisk(), result, version="t", now=logs.time_at(0)) == len(result)
-        assert shrunk(result, text) == result
-
-
-class TestWhatIsLeftOut:
-    def test_is_what_changes_no_state_and_what_comes_later(self) -> None:
-        called = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True, logs.time_at(0))
-        events = logs.recorded(
-            *logs.opened(V),
-            called,
-            c.NotePinned(A),
-            called,
-            c.ActiveNoteSet(A),
-            c.NotePinned(B),
-            c.NoteUnpinned(A),
-        )
-        assert datas(shrunk(events, "pinnedNotes[0] && activeNote")) == [
-            *logs.opened(V),
-            c.NotePinned(A),
-            c.ActiveNoteSet(A),
-        ]
-
-    def test_is_what_nobody_knows(self) -> None:
-        events = logs.recorded(*logs.opened(V), c.NotePinned(A), c.NotePinned(A))
-        raw = msgspec.Raw(b'{"note":"a.md"}')
-        events[1] = UnknownEvent(2, EventId("x"), events[1].time, "ui", V, kind="starred", data=raw)
-        assert datas(shrunk(events, "pinnedNotes")) == [*logs.opened(V), c.NotePinned(A)]
-
-    def test_takes_other_vaults_along_where_they_matter_only(self) -> None:
-        events = logs.recorded(*logs.opened(V, W), (c.NotePinned(A), W), c.NotePinned(B), c.VaultSwitched(W))
-        assert datas(shrunk(events, "pinnedNotes[0].id == 'b.md'")) == [*logs.opened(V), c.NotePinned(B)]
-        assert datas(shrunk(events, Expression("pinnedNotes", W))) == [*logs.opened(W), c.NotePinned(A)]  # type: ignore[arg-type]
-
-    def test_levels_of_sharing_need_no_vault(self) -> None:
-        events = logs.recorded(*logs.opened(V), c.NotePinned(A), c.SharingSet("x", "names"))
-        assert datas(shrunk(events, "sharing")) == [c.SharingSet("x", "names")]
-
-    def test_nor_does_what_is_volunteered(self) -> None:
-        events = logs.recorded(*logs.opened(V), c.NotePinned(A), c.VolunteeringSet("x", "off"))
-        assert datas(shrunk(events, "volunteering")) == [c.VolunteeringSet("x", "off")]
-
 
 class TestWhatIsLeft:
     def test_calls_tabs_by_their_new_numbers(self) -> None:
@@ -238,20 +143,6 @@ class TestWhatIsLeft:
             c.ActiveNoteSet(D),
         ]
 
-    def test_orders_what_is_there(self) -> None:
-        events = logs.recorded(
-            *logs.opened(V),
-            *map(c.NotePinned, (A, B, C, D)),
-            c.PinnedNotesReordered((D, C, B, A)),
-            c.NoteUnpinned(C),
-        )
-        assert datas(shrunk(events, "pinnedNotes[0].id == 'd.md' && pinnedNotes[1].id == 'b.md'")) == [
-            *logs.opened(V),
-            c.NotePinned(B),
-            c.NotePinned(D),
-            c.PinnedNotesReordered((D, B)),
-        ]
-
     def test_says_no_more_than_it_must(self) -> None:
         events = logs.recorded(
             *logs.opened(V),
@@ -268,14 +159,6 @@ class TestWhatIsLeft:
         ]
         [*_, pinned] = datas(shrunk(events[:-1], "pinnedNotes[0].id == 'b.md' && pinnedNotes[1]"))
         assert pinned == c.NotePinned(A)
-
-    def test_keeps_a_place_and_a_name_that_matter(self) -> None:
-        events = logs.recorded(*logs.opened(V), c.NotePinned(B), c.NotePinned(C), c.NotePinned(LONG_NAME, index=0))
-        assert datas(shrunk(events, f"pinnedNotes[0].id == '{LONG_NAME}' && pinnedNotes[?id == 'c.md']")) == [
-            *logs.opened(V),
-            c.NotePinned(C),
-            c.NotePinned(LONG_NAME, index=0),
-        ]
 
     def test_calls_a_note_by_one_short_name_wherever_it_is_named(self) -> None:
         other = NoteId("work/the other one.md")
@@ -305,11 +188,6 @@ class TestWhatIsLeft:
 
 class TestACandidate:
     @settings(max_examples=examples(60))
-    @given(some_logs)
-    def test_of_a_whole_log_is_that_log(self, events: list[Event]) -> None:
-        assert ReducedLog(events, lambda _state: True).events == events
-
-    @settings(max_examples=examples(60))
     @given(some_logs, st.lists(st.tuples(st.integers(0, 100), st.integers(1, 30), st.booleans()), max_size=12))
     def test_keeps_states_that_are_those_of_its_events(
         self, events: list[Event], cuts: list[tuple[int, int, bool]]
@@ -334,72 +212,8 @@ class TestACandidate:
                 fold_all(candidate.events, EMPTY) == candidate.state == (expected if answer else published(before))
             )
 
-    def test_folds_no_more_than_what_is_behind_a_cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Ten events that matter stand far apart. Were no states kept, it would be nearly twice as many."""
-        folded = 0
-
-        def counted(state: WorkspaceState, event: Event) -> WorkspaceState:
-            nonlocal folded
-            folded += 1
-            return apply(state, event)
-
-        actions: list[Data] = [c.ActiveNoteSet(note) for note in (A, B) * 2_500]
-        actions[::500] = [c.NotePinned(NoteId(f"{number}.md")) for number in range(10)]
-        events = logs.recorded(*logs.opened(V), *actions)
-        monkeypatch.setattr("workspaced_events.finding.reduced_log.apply", counted)
-        monkeypatch.setattr("workspaced_events.projections.workspace_fold.apply", counted)
-        candidate = ReducedLog(events, lambda state: len(state.of(V).pins) >= 10)
-        minimise(lambda: len(candidate), candidate.without)
-        assert len(candidate) == 11
-        assert folded < 25 * len(events)
-
-
-class Changeable:
-    """A predicate that changes its mind, or is interrupted, after so many questions."""
-
-    vault: VaultId | None = None
-
-    def __init__(self, limit: int, then: Callable[[], bool | None]) -> None:
-        self.limit = limit
-        self.then = then
-        self.count = 0
-
-    def __call__(self, state: WorkspaceState) -> bool | None:
-        self.count += 1
-        return len(state.of(V).pins) > 3 if self.count <= self.limit else self.then()
-
-
-def interrupt() -> bool:
-    raise KeyboardInterrupt
-
 
 class TestOnTheWay:
-    PINS = logs.recorded(*logs.opened(V), *(c.NotePinned(NoteId(f"{number}.md")) for number in range(100)))
-
-    @pytest.mark.parametrize("questions", [4, 10, 20])
-    def test_the_smallest_so_far_shows_it_whenever_it_stops(self, questions: int) -> None:
-        shrinking = Shrinking(logs.source_of(self.PINS), Changeable(questions, interrupt))
-        with pytest.raises(KeyboardInterrupt):
-            shrinking.run()
-        assert len(fold_all(shrinking.events, EMPTY).of(V).pins) > 3
-        assert len(shrinking.events) < len(self.PINS)
-
-    def test_a_predicate_that_changes_its_mind_is_noticed(self) -> None:
-        steady = Shrinking(logs.source_of(self.PINS), Changeable(1_000_000, interrupt))
-        steady.run()
-        assert (steady.is_shown_when_read(), len(steady.events)) == (True, 5)
-        moody = Shrinking(logs.source_of(self.PINS), Changeable(steady.asked, lambda: False))
-        moody.run()
-        assert moody.is_shown_when_read() is False
-
-    def test_it_tells_how_far_it_is(self) -> None:
-        told: list[tuple[int, int]] = []
-        shrinking = Shrinking(logs.source_of(self.PINS), Changeable(1_000, interrupt))
-        shrinking.run(lambda left, asked: told.append((left, asked)))
-        assert told[0][0] == shrinking.given == 101
-        assert told[-1] == (5, shrinking.asked)
-        assert [asked for _, asked in told] == sorted({asked for _, asked in told})
-
     def test_a_command_is_asked_few_times(self) -> None:
         events = logs.random_log(3, 5_000)
         shrinking = Shrinking(logs.source_of(events), Asked(lambda state: len(state.of(V).pins) >= 3))
@@ -423,27 +237,9 @@ class Asked:
 class TestNothingToShrink:
     EVENTS = logs.recorded(*logs.opened(V), c.NotePinned(A), c.NoteUnpinned(A))
 
-    @pytest.mark.parametrize("predicate", [Expression("!activeNote"), Asked(lambda _state: True)])
-    def test_where_an_empty_log_shows_it(self, predicate: Predicate) -> None:
-        with pytest.raises(WorkspacedError, match="already"):
-            Shrinking(logs.source_of(self.EVENTS), predicate)
-
-    @pytest.mark.parametrize(
-        "predicate", [Expression("activeNote"), Asked(lambda state: len(state.of(V).pins) > 0)]
-    )
-    def test_where_the_log_does_not_show_it(self, predicate: Predicate) -> None:
-        with pytest.raises(NeverTrue):
-            Shrinking(logs.source_of(self.EVENTS), predicate)
-
     def test_where_the_command_cannot_tell(self) -> None:
         with pytest.raises(WorkspacedError, match="cannot tell"):
             Shrinking(logs.source_of(self.EVENTS), Asked(lambda state: None if state.seq else False))
-
-    def test_unless_the_event_that_shows_it_is_named(self) -> None:
-        predicate = Asked(lambda state: len(state.of(V).pins) > 0)
-        shrinking = Shrinking(logs.source_of(self.EVENTS), predicate, until=2)
-        shrinking.run()
-        assert shrinking.events == self.EVENTS[:2]
 
     def test_where_the_log_cannot_be_published_anew(self) -> None:
         events = [msgspec.structs.replace(each, seq=each.seq + 5) for each in self.EVENTS[1:]]
