@@ -1,6 +1,5 @@
 """What is held during a pause: its difference leads to what the publishers show, whatever they did before."""
 
-from random import Random
 from typing import Any
 
 import msgspec
@@ -298,9 +297,3 @@ class TestWhilePaused:
         world.append([Action(step)], "workspaced")
         assert world.state.paused is not None
         assert world.state.paused.until == "2026-03-02T13:00:00.000000Z"
-
-    def test_random_sessions_fold_to_one_state(self) -> None:
-        for seed in range(20):
-            events = random_log(seed, 200, (V, W))
-            cut = Random(seed).randrange(len(events))
-            assert fold_all(events[cut:], fold_all(events[:cut], EMPTY)) == fold_all(events, EMPTY)

@@ -3,37 +3,35 @@
 import contextlib
 import errno
 import random
-import string
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import golden_log
 from support.profiles import examples
+from support.random_log import NOTES, V, W, random_log
 from support.simulated_disk import PowerCut, SimDisk
 
-from workspaced_events.clock import just_after
 from workspaced_events.errors import LogDamaged
-from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
-from workspaced_events.journal import snapshots as snapshot_module
+from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.idempotency import IdWindow, fingerprint, seen_in
 from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.journal.snapshots import Made, Snapshot, Snapshots, encode, parse
 from workspaced_events.journal.submissions import Outcome
-from workspaced_events.limits import SNAPSHOT_EVENTS
-from workspaced_events.log.scan import resume_scan, scan_log
+from workspaced_events.log.line_format import frame_line
+from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_fold import FOLD_VERSION, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_events.schema.catalogue import ENTRY_OF
 
 EVERYTHING = 1 << 40
 NEVER = 1 << 60
-HASH = "0123456789abcdef" * 4
-NOTES = tuple(NoteId(f"{letter}.md") for letter in string.ascii_lowercase)
 
 
 def opened(disk: SimDisk, **options: Any) -> Journal:
@@ -51,68 +49,15 @@ def record(journal: Journal, *actions: Action) -> Outcome:
 
 
 def session(seed: int, count: int) -> list[Action]:
-    """Actions of every kind that leaves something in the state."""
-    chance = random.Random(seed)
-    actions = [Action(c.VaultOpened(VaultId("v"), "v", "/v"), id=EventId("first"))]
-    for number in range(count - 1):
-        note, other = chance.sample(NOTES, 2)
-        data = chance.choice(
-            [
-                c.ActiveNoteSet(note),
-                c.SelectionChanged(note, 1, 2, text="x" * chance.randrange(40)),
-                c.NotePinned(note),
-                c.NoteUnpinned(note),
-                c.TemporaryTabOpened(note, "search"),
-                c.NoteRenamed(note, other),
-                c.NoteDeleted(note),
-                c.NoteArchived(note),
-                c.DaemonStopped("again"),
-                c.VaultOpened(VaultId("w"), "w", "/w"),
-            ]
-        )
-        if number % 5 == 4:
-            data = said(chance, number)
-        actions.append(Action(data, id=EventId(f"id{seed}-{number}")))
-    return actions
+    """Actions of every kind that leaves something in a vault's state, to be recorded one by one."""
+    return [
+        Action(each.data, EventId(f"{seed}-{each.seq}"), each.vault) for each in random_log(seed, count, (V, W))
+    ]
 
 
-TALKS = tuple(ConversationId(name) for name in ("one", "two"))
-
-
-def said(chance: random.Random, number: int) -> c.Data:
-    """Something about a conversation."""
-    talk, message = chance.choice(TALKS), MessageId(f"m{number % 25}")
-    start = c.ConversationStarted(
-        conversation=talk, provider="p", model="m", context_window=9, output_reserve=1, cached_in_input=False
-    )
-    entry = c.LibraryEntry(chance.choice(NOTES), "note", HASH, HASH, 5, message)
-    assembled = c.PromptAssembled(
-        conversation=talk,
-        message=message,
-        as_of_seq=number,
-        inputs_sha256=HASH,
-        manifest_sha256=HASH,
-        layer_hashes=c.LayerHashes(*[HASH] * 5),
-        combined_hash=HASH,
-        prefix_tokens=5,
-        estimate=900,
-        seed_estimate=900,
-        limit=9_000,
-    )
-    used = {"provider": "p", "model": "m", "input_tokens": 700 + number}
-    said = c.MessageAdded(talk, message, "user", HASH, (c.Attachment("note", "a.md"),))
-    return chance.choice(
-        [
-            start,
-            *[said] * 3,
-            *[assembled] * 3,
-            c.UsageReported(conversation=talk, message=message, **used),
-            c.ContextPinned(conversation=talk, id="p", kind="workspace"),
-            c.SummarySet(conversation=talk, text_sha256=HASH, up_to=message),
-            c.ContextFolded(conversation=talk, reason="asked", library=(entry,)),
-            c.MessageRemoved(conversation=talk, message=message, following=number % 2 == 0),
-        ]
-    )
+def notes(count: int) -> list[Action]:
+    opened = Action(c.VaultOpened(V, "v", "/v"), EventId("first"))
+    return [opened, *(Action(c.ActiveNoteSet(NOTES[n % 5]), EventId(f"id{n}")) for n in range(count - 1))]
 
 
 def closed(actions: list[Action], **options: Any) -> SimDisk:
@@ -142,7 +87,7 @@ def check_same(disk: SimDisk, *, window: bool = True) -> Journal:
         assert journal.log.tail == anew.log.tail
     assert journal.writer.state == anew.writer.state
     assert type(journal.writer.state) is WorkspaceState
-    for vault in (None, VaultId("v"), VaultId("w")):
+    for vault in (None, V, W):
         given, wanted = to_json(journal.writer.state, vault), to_json(anew.writer.state, vault)
         assert msgspec.json.encode(given) == msgspec.json.encode(wanted)
     assert msgspec.json.encode(journal.writer.state) == msgspec.json.encode(anew.writer.state)
@@ -156,7 +101,7 @@ def check_same(disk: SimDisk, *, window: bool = True) -> Journal:
 
 class TestOpeningFromASnapshot:
     @settings(max_examples=examples(60))
-    @given(st.integers(0, 1 << 30), st.integers(1, 60), st.integers(1, 30))
+    @given(st.integers(0, 1 << 30), st.integers(2, 60), st.integers(1, 30))
     def test_is_opening_from_the_beginning(self, seed: int, count: int, interval: int) -> None:
         disk = SimDisk()
         journal = opened(disk, snapshot_events=interval)
@@ -165,37 +110,18 @@ class TestOpeningFromASnapshot:
         assert len(snapshots_of(disk)) == min(2, count // interval)
         again = check_same(disk)
         assert not again.warnings
-        record(again, *session(seed + 1, 5))
+        for action in notes(5):
+            record(again, action)
         check_same(disk)
 
-    def test_reads_the_end_of_the_log_alone(self) -> None:
-        disk = closed(session(1, 300))
-        [name] = snapshots_of(disk)
-        snapshot = parse(disk.read(name), Snapshot)
-        assert snapshot is not None
-        handed: list[Event] = []
-        scan = resume_scan(disk, handed.extend, snapshot.log, snapshot.tail, snapshot.positions)
-        assert scan is not None
-        assert handed == []
-        full = scan_log(disk, handed.extend)
-        assert (scan.tail, scan.segments, scan.log_id, scan.clean) == (full.tail, full.segments, full.log_id, True)
-        assert scan.segments > 3
-
     def test_keeps_what_only_a_newer_version_knows_counted(self) -> None:
-        disk = closed(session(3, 20))
+        disk = closed(notes(20))
         journal = opened(disk)
         line = b'[{"seq":21,"id":"n","time":"2026-01-02T00:00:00.000000Z","source":"ui","vault":"v",'
         journal.log.append(Batch(21, 21, line + b'"type":"note_starred","data":{"note":"a.md"}}]'), 20)
         assert opened(disk, snapshot_events=1).writer.state.unknown_events == 1
         record(opened(disk, snapshot_events=1), Action(c.ActiveNoteSet(NOTES[0]), id=EventId("after")))
         assert check_same(disk).writer.state.unknown_events == 1
-
-    def test_tells_the_time_of_the_last_event(self) -> None:
-        disk = closed(session(4, 20))
-        journal = open_journal(disk, version="t", clock=lambda: "2020-01-01T00:00:00.000000Z")
-        record(journal, Action(c.ActiveNoteSet(NOTES[0]), id=EventId("late")))
-        before, step, _after = journal.log.read(20, 3)
-        assert step.data == c.ClockStepped(just_after(before.time), step.time)
 
     def test_stays_the_same_over_power_cuts_at_every_operation_of_writing_one(self) -> None:
         actions = session(5, 12)
@@ -240,10 +166,13 @@ class TestABadSnapshot:
         assert len(warnings) == 600
         assert check_same(disk).warnings
 
-    @pytest.mark.parametrize("size", [0, 1, 9, 200, -1])
-    def test_that_is_torn_gives_way_to_the_older_one(self, disk: SimDisk, size: int) -> None:
+    @pytest.mark.parametrize("size", [0, 9, -1, None], ids=["empty", "cut", "torn", "of another form"])
+    def test_that_is_torn_or_of_another_form_gives_way_to_the_older_one(
+        self, disk: SimDisk, size: int | None
+    ) -> None:
         newest = snapshots_of(disk)[-1]
-        disk.overwrite(newest, disk.read(newest)[:size])
+        other_form, _chain = frame_line(b'{"made":{}}', 0)
+        disk.overwrite(newest, other_form if size is None else disk.read(newest)[:size])
         assert any("no good snapshot" in warning for warning in check_same(disk).warnings)
 
     @pytest.mark.parametrize("code", [errno.EIO, errno.EACCES], ids=["EIO", "EACCES"])
@@ -268,12 +197,6 @@ class TestABadSnapshot:
         ]
         assert sum("cannot be read" in each for each in opened(disk).warnings) == unreadable
 
-    @pytest.mark.parametrize("kept", [0, 1], ids=["all", "the newest"])
-    def test_that_is_missing_gives_way_to_the_older_one_or_to_none(self, disk: SimDisk, kept: int) -> None:
-        for name in snapshots_of(disk)[kept:]:
-            disk.discard(name)
-        assert not check_same(disk).warnings
-
     def test_of_another_log_is_told_and_not_used(self, disk: SimDisk) -> None:
         other = closed(session(8, 42))
         for name in snapshots_of(other):
@@ -284,7 +207,7 @@ class TestABadSnapshot:
         """As when the log was put back from a backup."""
         backup = {name: disk.read(f"log/{name}") for name in disk.names("log")}
         journal = opened(disk, snapshot_events=20)
-        for action in session(9, 60)[1:]:
+        for action in notes(60)[1:]:
             record(journal, action)
         for name in disk.names("log"):
             disk.discard(f"log/{name}")
@@ -296,7 +219,7 @@ class TestABadSnapshot:
         assert not opened(disk).warnings
 
     def test_of_another_future_with_lines_of_the_same_length_is_not_used(self) -> None:
-        disk = closed(session(7, 10))
+        disk = closed(notes(10))
         backup = {name: disk.read(f"log/{name}") for name in disk.names("log")}
         for note in NOTES[:2]:
             for name in disk.names("log"):
@@ -306,8 +229,8 @@ class TestABadSnapshot:
             journal = opened(disk, snapshot_events=1 if note == NOTES[0] else NEVER)
             record(journal, Action(c.ActiveNoteSet(note), id=EventId("same")))
         journal = check_same(disk)
-        assert journal.writer.state.of(VaultId("v")).active is not None
-        assert journal.writer.state.of(VaultId("v")).active.id == NOTES[1]  # type: ignore[union-attr]
+        assert journal.writer.state.of(V).active is not None
+        assert journal.writer.state.of(V).active.id == NOTES[1]  # type: ignore[union-attr]
 
     @pytest.mark.parametrize("field", ["format", "catalogue", "fold"])
     def test_of_another_version_is_not_used_and_needs_no_warning(
@@ -320,16 +243,11 @@ class TestABadSnapshot:
             disk.overwrite(name, encode(msgspec.structs.replace(snapshot, made=made, state=EMPTY)))
         assert not check_same(disk).warnings
 
-    def test_in_another_form_is_told_and_not_used(self, disk: SimDisk) -> None:
-        for name in snapshots_of(disk):
-            disk.overwrite(name, snapshot_module.frame_line(b'{"made":{}}', 0)[0])
-        assert len(check_same(disk).warnings) == 2
-
 
 class TestDamageBeforeASnapshot:
     @pytest.fixture
     def disk(self) -> SimDisk:
-        return closed(session(11, 200))
+        return closed(notes(200))
 
     def flip(self, disk: SimDisk, name: str, offset: int) -> None:
         data = bytearray(disk.read(name))
@@ -377,7 +295,7 @@ class TestWriting:
         disk.overwrite(f"snapshots/{9:020}.wsnap.tmp", b"unfinished")
         disk.overwrite("snapshots/notes.txt", b"somebody's own")
         journal = opened(disk, snapshot_events=5)
-        for action in session(12, 40):
+        for action in notes(40):
             record(journal, action)
         assert snapshots_of(disk) == [
             f"snapshots/{35:020}.wsnap",
@@ -390,23 +308,12 @@ class TestWriting:
         disk = SimDisk()
         journal = opened(disk, snapshot_events=5)
         disk.faults = lambda asked, name: OSError(5, "no") if asked == operation and "snap" in name else None
-        for action in session(13, 20):
+        for action in notes(20):
             assert isinstance(record(journal, action), list)
         journal.writer.close()
         disk.faults = lambda _operation, _name: None
         assert not [name for name in snapshots_of(disk) if name.endswith(".tmp")]
         assert not check_same(disk).warnings
-
-    def test_is_none_of_a_poisoned_log(self) -> None:
-        disk = SimDisk()
-        journal = opened(disk)
-        for action in session(14, 5):
-            record(journal, action)
-        disk.faults = lambda operation, _name: OSError(5, "no") if operation == "sync" else None
-        record(journal, Action(c.ActiveNoteSet(NOTES[0])))
-        disk.faults = lambda _operation, _name: None
-        journal.writer.close()
-        assert snapshots_of(disk) == []
 
     def test_happens_beside_the_writer_thread(self) -> None:
         disk = SimDisk()
@@ -417,9 +324,6 @@ class TestWriting:
         journal.writer.close()
         assert snapshots_of(disk)[-1] == f"snapshots/{450:020}.wsnap"
         check_same(disk)
-
-    def test_is_worth_its_while(self) -> None:
-        assert SNAPSHOT_EVENTS >= 10_000
 
 
 class TestTheIdWindow:
@@ -437,23 +341,12 @@ class TestTheIdWindow:
     def test_prints_are_the_same_in_every_process(self) -> None:
         assert fingerprint(c.ActiveNoteSet(NoteId("a.md"))) == PINNED_PRINT
 
-    def test_prints_tell_types_and_data_apart(self) -> None:
-        made = {
-            fingerprint(kind(note)) for kind in (c.ActiveNoteSet, c.NotePinned, c.NoteDeleted) for note in NOTES
-        }
-        assert len(made) == 3 * len(NOTES)
-
 
 PINNED_PRINT = 2_350_327_845
 
 
 def test_the_fold_is_of_the_version_that_snapshots_say() -> None:
     """Whoever changes what a log folds to raises FOLD_VERSION, then pins the new digest here."""
-    from hashlib import blake2b
-
-    from workspaced_events.projections.workspace_fold import FOLD_VERSION
-
-    journal = opened(closed(session(99, 600)))
-    digest = blake2b(msgspec.json.encode(journal.writer.state), digest_size=8).hexdigest()
-    assert (FOLD_VERSION, digest) == (1, "33dd9a81d42f8c1f")
-    assert journal.writer.state == fold_all(journal.log.read(1, EVERYTHING, EVERYTHING), EMPTY)
+    states = [fold_all(events, EMPTY) for events in (random_log(99, 600, (V, W)), golden_log.EVENTS)]
+    digest = blake2b(msgspec.json.encode(states), digest_size=8).hexdigest()
+    assert (FOLD_VERSION, digest) == (1, "660b91f18566cfbd")
