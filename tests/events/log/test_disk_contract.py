@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.simulated_disk import SECTOR_BYTES, PowerCut, SimDisk
+from support.simulated_disk import SECTOR_BYTES, SimDisk
 
 from workspaced_events.log.disk import Disk, DiskFile, RealDisk, write_all, write_whole
 
@@ -29,19 +29,11 @@ def put(disk: Disk, name: str, data: bytes) -> None:
 
 
 class TestEveryDisk:
-    def test_lists_names_sorted_and_without_their_directory(self, disk: Disk) -> None:
-        for name in ("log/b", "log/a", "log/c"):
-            put(disk, name, b"")
-        assert disk.names("log") == ["a", "b", "c"]
-
     def test_lists_what_lies_in_a_directory_and_not_below_it(self, disk: Disk) -> None:
         disk.make_directory("log/sub")
         put(disk, "log/sub/deep", b"")
         put(disk, "log/a", b"")
         assert disk.names("log") == ["a", "sub"]
-
-    def test_lists_nothing_of_a_directory_that_is_not_there(self, disk: Disk) -> None:
-        assert disk.names("nowhere") == []
 
     def test_reads_what_was_written(self, disk: Disk) -> None:
         put(disk, "log/a", b"0123456789")
@@ -51,17 +43,6 @@ class TestEveryDisk:
         assert disk.read("log/a", 8, 100) == b"89"
         assert disk.read("log/a", 0, 0) == b""
         assert disk.read("log/a", 50) == b""
-
-    def test_reads_unsynced_bytes_too(self, disk: Disk) -> None:
-        file = disk.open("log/a", create=True)
-        write_all(file, 0, b"abc")
-        assert disk.read("log/a") == b"abc"
-        file.close()
-
-    def test_opening_keeps_what_is_there(self, disk: Disk) -> None:
-        put(disk, "log/a", b"abc")
-        disk.open("log/a", create=True).close()
-        assert disk.read("log/a") == b"abc"
 
     def test_writes_in_the_middle_and_at_the_end(self, disk: Disk) -> None:
         put(disk, "log/a", b"0123456789")
@@ -112,11 +93,6 @@ class TestEveryDisk:
         file.close()
         assert disk.read("log/a") == b"new"
 
-    def test_removes(self, disk: Disk) -> None:
-        put(disk, "log/a", b"")
-        disk.remove("log/a")
-        assert disk.names("log") == []
-
     @pytest.mark.parametrize(
         "touch",
         [
@@ -131,12 +107,6 @@ class TestEveryDisk:
         with pytest.raises(FileNotFoundError):
             touch(disk)
         assert disk.names("log") == []
-
-    def test_makes_a_directory_twice_and_with_its_parents(self, disk: Disk) -> None:
-        disk.make_directory("blobs/ab")
-        disk.make_directory("blobs/ab")
-        put(disk, "blobs/ab/x", b"1")
-        assert disk.names("blobs/ab") == ["x"]
 
     def test_write_whole_makes_and_replaces_a_file_and_leaves_nothing_aside(self, disk: Disk) -> None:
         put(disk, "log/a.tmp", b"left over from a crash, and longer")
@@ -226,12 +196,6 @@ def survivors(disk: SimDisk, name: str, seeds: int = 64) -> set[bytes | None]:
 class TestSimDisk:
     """The simulated disk must be as bad as a real one, or the tests above it prove nothing."""
 
-    def test_keeps_what_was_synced_with_its_name(self) -> None:
-        disk = SimDisk()
-        put(disk, "log/a", b"x" * 2000)
-        disk.sync_directory("log")
-        assert survivors(disk, "log/a") == {b"x" * 2000}
-
     def test_may_lose_a_name_that_was_not_synced(self) -> None:
         disk = SimDisk()
         put(disk, "log/a", b"x")
@@ -245,13 +209,6 @@ class TestSimDisk:
         file.write_at(0, b"x" * SECTOR_BYTES * 2)
         x, hole = b"x" * SECTOR_BYTES, bytes(SECTOR_BYTES)
         assert survivors(disk, "log/a") == {b"", x + x, hole + hole, x + hole, hole + x}
-
-    def test_may_undo_a_truncation_that_was_not_synced(self) -> None:
-        disk = SimDisk()
-        put(disk, "log/a", b"abc")
-        disk.sync_directory("log")
-        disk.open("log/a").truncate(1)
-        assert survivors(disk, "log/a") == {b"abc", b"a"}
 
     def test_may_undo_a_rename_whose_directory_was_not_synced(self) -> None:
         disk = SimDisk()
@@ -286,26 +243,3 @@ class TestSimDisk:
             file.write_at(3, b"de")
         file.truncate(1)
         assert file.write_at(0, b"xyz!") == 3
-
-    def test_overwriting_needs_no_space(self) -> None:
-        disk = SimDisk()
-        put(disk, "log/a", b"abc")
-        disk.free_bytes = 0
-        assert disk.open("log/a").write_at(0, b"xyz") == 3
-
-    def test_cuts_the_power_at_the_operation_asked_for(self) -> None:
-        disk = SimDisk()
-        disk.crash_at = 3
-        file = disk.open("log/a", create=True)
-        file.write_at(0, b"x")
-        with pytest.raises(PowerCut):
-            file.sync()
-
-    def test_the_same_seed_gives_the_same_crash(self) -> None:
-        disk = SimDisk()
-        for name in ("log/a", "log/b"):
-            file = disk.open(name, create=True)
-            file.write_at(0, b"x" * 5000)
-        left = [disk.crash(7) for _ in range(2)]
-        assert left[0].names("log") == left[1].names("log")
-        assert all(left[0].read(f"log/{name}") == left[1].read(f"log/{name}") for name in left[0].names("log"))

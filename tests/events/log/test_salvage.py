@@ -2,7 +2,6 @@
 
 import json
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
-from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.salvage import AFTER_DAMAGE, Salvaged, salvage
 from workspaced_events.log.scan import scan_log
 from workspaced_events.replay.json_lines import read_export
@@ -136,14 +134,6 @@ def test_of_a_cut_below_head_says_what_was_acknowledged(disk: SimDisk, events: l
     check(to, events, COUNT - 2)
 
 
-def test_is_no_export(disk: SimDisk, events: list[Event]) -> None:
-    disk.discard(f"log/{disk.names('log')[1]}")
-    to = SimDisk()
-    salvaged(disk, to)
-    with pytest.raises(InvalidArgument):
-        list(read_export(to.read(AFTER_DAMAGE).splitlines(), AFTER_DAMAGE))
-
-
 def test_of_a_good_log_is_refused(disk: SimDisk, events: list[Event]) -> None:
     with pytest.raises(InvalidArgument):
         salvage(disk, SimDisk(), version="t", now=NOW)
@@ -157,15 +147,3 @@ def test_into_a_log_is_refused(disk: SimDisk, events: list[Event]) -> None:
     with pytest.raises(InvalidArgument):
         salvage(disk, to, version="t", now=NOW)
     assert files_of(to) == files
-
-
-def test_works_on_a_real_disk(tmp_path: Path) -> None:
-    disk = RealDisk(tmp_path / "old")
-    (tmp_path / "old").mkdir()
-    fill(disk)
-    segment = sorted((tmp_path / "old" / "log").glob("*.wlog"))[1]
-    segment.unlink()
-    (tmp_path / "new").mkdir()
-    result = salvage(disk, RealDisk(tmp_path / "new"), version="t", now=NOW)
-    assert (tmp_path / "new" / AFTER_DAMAGE).exists()
-    assert open_journal(RealDisk(tmp_path / "new"), version="t").log.tail.seq == result.last_seq
