@@ -40,3 +40,4 @@ def test_a_call_that_asked_for_it_in_vain_is_said(open_page: OpenPage, daemon: A
         page.get_by_text("agent asks get_note_by_reference for Salary and gets NOTE_NOT_FOUND").first.wait_for()
         page.get_by_role("link", name=re.compile("^call ")).click()
         page.wait_for_url("**/#/call/*")
+        page.close()  # before what it talks with ends

@@ -196,4 +196,4 @@ def open_page(chromium: Chromium) -> Iterator[OpenPage]:
         problems = [problem for each in opened for problem in each.problems()]
         for each in opened:
             each.page.context.close()
-    assert problems == []
+    assert not problems, problems
