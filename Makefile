@@ -79,7 +79,7 @@ mutants: $(VENV)/.dev
 soak: $(VENV)/.dev
 	@MINUTES=$(or $(MINUTES),10) RATE=$(or $(RATE),100) PAST=$(or $(PAST),0) KILLS=$(KILLS) $(BIN)/python tests/soak.py
 
-# Calls that fail, one by one, on a real file system, and a loop device that fills up, breaks or is cut off (root).
+# Calls that fail, one by one, on a real file system, and a loop device that is cut off (root).
 EVERY ?= 2
 faults: $(VENV)/.dev
 	@$(BIN)/python tests/faults_by_hand.py --every $(EVERY)

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import conformance
-from agent_vault import NOTES
 from programs import Unreachable, node_programs, python_program
 
 sys.path.insert(1, str(Path(__file__).parents[1]))  # `support` lies there
@@ -21,8 +19,6 @@ from support.daemon import Factory
 
 HERE = Path(__file__).parent
 MODES = ("legacy", "auto", "2026-07-28")
-NVIM = shutil.which("nvim")
-NEOVIM_PLUGIN = HERE.parents[1] / "clients" / "neovim"
 RUN_S = 120
 OURS = [sys.executable, "-m", "workspaced"]
 
@@ -43,22 +39,7 @@ def publishing(daemon: Any) -> str:
 
 def python_sdk(daemon: Any, mode: str, record: Path) -> None:
     """Raises Unreachable or CalledProcessError."""
-    python(daemon, record, "python_sdk.py", mode, publishing(daemon))
-
-
-def agent_loop(daemon: Any, mode: str, record: Path) -> None:
-    """Raises Unreachable or CalledProcessError."""
-    editor: list[str] = []
-    if NVIM is None:
-        sys.stderr.write("agent-loop: without an editor: nvim is not installed\n")
-    else:
-        editor = [NVIM, "--headless", "-n", "-i", "NONE", "--clean", "--cmd", f"set runtimepath^={NEOVIM_PLUGIN}"]
-    python(daemon, record, "agent_loop.py", mode, publishing(daemon), json.dumps(editor))
-
-
-def python(daemon: Any, record: Path, script: str, *arguments: str) -> None:
-    """Runs a script of ours with the Python SDK on the daemon. Raises Unreachable or CalledProcessError."""
-    client = [str(python_program()), str(HERE / script), *arguments, "--"]
+    client = [str(python_program()), str(HERE / "python_sdk.py"), mode, publishing(daemon), "--"]
     environment = {**daemon.env, "WORKSPACED_SOCKET": str(daemon.socket), "PYTHONWARNINGS": "ignore"}
     subprocess.run(
         [*client, *tapped(daemon, record)], check=True, timeout=RUN_S, env=environment, cwd=daemon.vault
@@ -121,7 +102,6 @@ CLIENTS = {
     "python-sdk": Client(python_sdk, MODES),
     "typescript-sdk": Client(typescript_sdk, MODES),
     "inspector": Client(inspector, ("legacy", "modern")),
-    "agent-loop": Client(agent_loop, ("legacy", "2026-07-28"), lambda factory: factory(notes=NOTES)),
     "conformance": Client(conformance.drive, conformance.REVISIONS, conformance.start),
 }
 

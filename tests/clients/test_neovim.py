@@ -125,33 +125,6 @@ def test_what_is_no_note_keeps_the_last_one_until_it_is_closed(shared: Any, edit
     assert "no file" in nvim.messages()
 
 
-def test_only_notes_really_in_the_vault_are_ever_told(daemon: Any, editor: Any) -> None:
-    running = daemon()
-    client, vault, root = running.connect(), running.vault, running.root
-    outside = root / "outside"
-    (outside / "vault").mkdir(parents=True)
-    (root / "vault2").mkdir()
-    for path in (outside / "x.md", outside / "vault" / "x.md", root / "vault2" / "x.md"):
-        path.write_text("# X\n")
-    (vault / "leads-out.md").symlink_to(outside / "x.md")
-    (vault / "folder").symlink_to(outside)
-    (vault / "nowhere.md").symlink_to(outside / "new.md")
-    (vault / ".hidden").mkdir()
-    (vault / ".hidden" / "x.md").write_text("# X\n")
-    nvim = editor(running)
-    nvim.do("edit a.md")
-    nvim.settled()
-    hidden = ["leads-out.md", "folder/x.md", "nowhere.md", ".hidden/x.md", "../vault2/x.md"]
-    hidden += [str(outside / "x.md"), str(outside / "vault" / "x.md")]
-    for name in hidden:
-        nvim.do(f"tabedit {name}", "WorkspacedPin")
-        nvim.looked()
-    nvim.lua("vim.cmd('tabedit ' .. vim.fn.fnameescape('bad\\255.md'))")
-    nvim.looked()
-    told = [event for event in events(client) if event["type"] != "view_opened"]
-    assert {str(event["data"].get("note")) for event in told} == {"a.md"}
-
-
 def test_a_vault_reached_over_a_symlink_is_the_vault(shared: Any, editor: Any) -> None:
     client, nvim = shared.connect(), editor(shared)
     link = shared.root / "link"
@@ -227,47 +200,7 @@ def test_a_file_renamed_in_the_editor_is_a_renamed_note_and_a_copy_is_not(daemon
     assert renames == [{"from": "a.md", "to": "new.md"}]
 
 
-def test_an_old_name_that_goes_shortly_after_is_a_rename_too(daemon: Any, editor: Any) -> None:
-    running = daemon("--no-watch")
-    client, nvim = running.connect(), editor(running)
-    nvim.do("edit a.md")
-    nvim.settled()
-    nvim.do("saveas moved.md")
-    nvim.settled()
-    (running.vault / "a.md").unlink()
-    until_type(client, "note_renamed")
-    [event] = client.call("workspaced/log", {"types": ["note_renamed"]})["events"]
-    assert event["data"] == {"from": "a.md", "to": "moved.md"}
-
-
 # -- who is told --
-
-
-def test_an_editor_without_notes_takes_nothing_from_others(daemon: Any, editor: Any) -> None:
-    running = daemon()
-    client, first = running.connect(), editor(running)
-    first.do("edit a.md")
-    first.settled()
-    second = editor(running, env={"WORKSPACED_SOCKET": str(running.socket)})
-    second.do(f"edit {running.root}/other.md")
-    second.settled()
-    second.quit()
-    first.looked()
-    assert active(client.state()) == "a.md"
-
-
-@pytest.mark.parametrize("named", ["env", "setup"])
-def test_a_named_socket_is_used_without_a_record(daemon: Any, editor: Any, named: str) -> None:
-    running = daemon()
-    shutil.rmtree(running.root / "home")
-    (running.root / "home").mkdir()
-    if named == "env":
-        nvim = editor(running, env={"WORKSPACED_SOCKET": str(running.socket)})
-    else:
-        nvim = editor(running, setup=f"require('workspaced').setup({{ socket = '{running.socket}' }})")
-    nvim.do("edit a.md")
-    nvim.settled()
-    assert active(running.connect().state()) == "a.md"
 
 
 @pytest.mark.parametrize("spoilt", ["garbage", "open to others", "another host", "a folder open to others"])
@@ -289,25 +222,6 @@ def test_a_record_that_is_not_plainly_ours_is_not_believed(daemon: Any, editor: 
     nvim.looked()
     assert nvim.status()["daemons"] == []
     record.parent.chmod(0o700)
-
-
-def test_what_is_no_daemon_is_left_again(daemon: Any, editor: Any) -> None:
-    running = daemon(start=False)
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(running.socket))
-        listening.listen()
-        listening.settimeout(ANSWER_S)
-        nvim = editor(running, env={"WORKSPACED_SOCKET": str(running.socket)})
-        nvim.do("edit a.md")
-        connection, _ = listening.accept()
-        with connection:
-            connection.settimeout(ANSWER_S)
-            hello = json.loads(connection.recv(65_536))
-            assert hello["method"] == "workspaced/hello"
-            connection.sendall(b"SSH-2.0-OpenSSH\r\n")
-            assert connection.recv(1) == b""
-    nvim.until("s.problem ~= nil")
-    assert "JSON-RPC" in nvim.status()["problem"] or "nobody listens" in nvim.status()["problem"]
 
 
 def test_a_busy_daemon_is_told_again(daemon: Any, editor: Any) -> None:
@@ -478,30 +392,6 @@ def test_the_help_has_every_command_and_setting(shared: Any, editor: Any, tmp_pa
     doc = tmp_path / "doc"
     shutil.copytree(PLUGIN / "doc", doc)
     nvim.do(f"helptags {doc}")
-
-
-def test_a_pause_is_begun_seen_and_ended_from_the_editor(daemon: Any, editor: Any) -> None:
-    running = daemon()
-    client = running.connect()
-    with editor(running) as made:
-        made.do("edit a.md")
-        made.settled()
-        made.lua(
-            "vim.api.nvim_create_autocmd('User', {pattern = 'WorkspacedPaused', callback = function()"
-            " vim.g.seen = require('workspaced').statusline() end})"
-        )
-        made.do("WorkspacedPause 30m")
-        made.until("s.paused")
-        assert made.lua("return vim.g.seen") == "paused"
-        paused = client.call("workspaced/status")["paused"]
-        assert paused["until"] > paused["since"]
-        made.do("edit b.md")
-        made.settled()
-        assert client.state()["activeNote"]["id"] == "a.md"
-        made.do("WorkspacedResume")
-        made.until("not s.paused")
-        assert made.lua("return require('workspaced').statusline()") == ""
-        assert client.state()["activeNote"]["id"] == "b.md"
 
 
 def test_a_pause_that_others_begin_and_end_is_seen(daemon: Any, editor: Any) -> None:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import NOTES, Daemon, Factory, write_vault
+from support import npm
+from support.daemon import NOTES, Daemon, Factory
 from support.publishers.desk import Desk, Shown, shown
 from support.publishers.vscode import CLOSE, OPEN, PIN_TAB, RENAME, SELECT, SETTLED, VSCode
-from support.vscode_host import EXTENSION, MISSING, Window, installed, packed_extension, run
+from support.vscode_host import EXTENSION, MISSING, Window, packed_extension
 
 from workspaced import __version__
 
@@ -61,14 +62,13 @@ def test_in_a_browser_every_command_answers_too() -> None:
 
 @pytest.mark.thorough
 def test_its_own_tests_pass() -> None:
-    installed()
-    report = run("npm", "test")
+    npm.prepared(EXTENSION)
+    report = npm.succeed(EXTENSION, "npm", "test")
     assert int(report.partition("\n# pass ")[2].split("\n")[0]) >= 22, report[-500:]
 
 
 @pytest.mark.thorough
 def test_what_is_packed_is_what_runs_and_the_licences_of_what_it_bundles(tmp_path: Path) -> None:
-    installed()
     with zipfile.ZipFile(packed_extension(tmp_path)) as packed:
         names = {name for name in packed.namelist() if name.startswith("extension/")}
         licences = packed.read("extension/THIRD_PARTY.md").decode()
@@ -98,11 +98,6 @@ const [left, right] = args.map((path) => vscode.Uri.file(path));
 await vscode.commands.executeCommand("vscode.diff", left, right, "a diff", { preview: false });
 await vscode.commands.executeCommand("workbench.action.openSettings2");
 await until(() => vscode.window.tabGroups.all.flatMap((group) => group.tabs).length >= 4);
-"""
-CLOSE_ALL = """
-await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
-await vscode.commands.executeCommand("workbench.action.closeAllEditors");
-await until(() => vscode.window.tabGroups.all.every((group) => group.tabs.length === 0));
 """
 STATUS_BAR = """
 const item = document.querySelector('[id="workspaced.workspaced.workspaced"]')
@@ -221,36 +216,3 @@ def test_settings_say_which_files_and_whether_the_selection(sit: Callable[..., S
     here.window.do(SETTLED)
     assert here.settled().active == "work/plan.md"
     assert here.desk.state()["selection"] is None and "a.md" not in str(here.desk.events())
-
-
-@in_vscode
-@pytest.mark.thorough
-def test_each_folder_of_a_window_finds_its_own_daemon(sit: Callable[..., Sitting], daemon: Factory) -> None:
-    first = daemon()
-    second = daemon("--workspace", "second", env={"HOME": first.env["HOME"]}, start=False)
-    second.vault = write_vault(second.root / "other", {"o.md": "# O\n"})
-    second.start()
-    here = sit(running=first, folders=[first.vault, second.vault])
-    here.open(first.vault / "a.md")
-    here.open(second.vault / "o.md", **TO_SIDE)
-    with Desk(second, VSCode) as there:
-        there.until(lambda state: shown(state).active == "o.md")
-        assert here.settled() == ("a.md", [], [])
-        assert "a.md" not in str(there.events()) and "o.md" not in str(here.desk.events())
-
-
-@in_vscode
-@pytest.mark.thorough
-def test_a_name_that_is_no_utf8_is_told_to_nobody(sit: Callable[..., Sitting]) -> None:
-    here = sit()
-    (Path(str(here.desk.vault)) / "bad\udcff.md").touch()
-    here.open(here.desk.vault / "a.md")
-    here.settled()
-    here.desk.mark()
-    # VS Code reads each wrong byte as U+FFFD, and shows an editor without the file.
-    bad = str(here.desk.vault / "bad\ufffd.md")
-    here.window.do(OPEN, bad, {"preview": False})
-    here.window.do(SETTLED)
-    here.open(here.desk.vault / "b.md")
-    assert here.settled().active == "b.md"
-    assert [event["data"] for event in here.desk.events("active_note_set")] == [{"note": "b.md"}]

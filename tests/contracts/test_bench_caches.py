@@ -61,15 +61,6 @@ def test_three_turns_with_marks_read_what_the_turn_before_wrote(caches, marked, 
     assert (first + second + edited).base_tokens("anthropic") == pytest.approx(0.1 * 2_500 + 1.25 * 1_700)
 
 
-@pytest.mark.parametrize(("tokens", "read"), [(1_023, 0), (1_024, 1_024)])
-def test_a_prefix_of_fewer_than_1024_tokens_is_never_kept(caches, marked, block, tokens, read):
-    request = [block(tokens - 1, "system", "system", mark=True)]
-
-    marked.serve(request)
-
-    assert marked.serve(request) == caches.Use(read, 0, tokens - read)
-
-
 @pytest.mark.parametrize(("between", "read"), [(19, 2_000), (20, 0)])
 def test_a_mark_looks_back_over_20_blocks_itself_included(caches, marked, block, between, read):
     system = block(1_999, "system", "system", mark=True)
@@ -80,15 +71,6 @@ def test_a_mark_looks_back_over_20_blocks_itself_included(caches, marked, block,
     use = marked.serve([system._replace(mark=False), *added])
 
     assert use == caches.Use(read, 2_000 - read + 10 * between, 0)
-
-
-def test_only_places_that_were_marked_are_entries(caches, marked, block):
-    system, one, two = block(1_999, "system", "system"), block(99, "one"), block(99, "two")
-    marked.serve([system, one, two._replace(mark=True)])
-
-    use = marked.serve([system, one._replace(mark=True), block(9, "other")])
-
-    assert use == caches.Use(0, 2_100, 10)
 
 
 def test_an_automatic_cache_serves_whole_blocks_of_128_from_1024_tokens_on(caches, automatic, block):
@@ -103,15 +85,6 @@ def test_an_automatic_cache_serves_whole_blocks_of_128_from_1024_tokens_on(cache
     assert second == caches.Use(1_280, 0, 170)
     assert edited == caches.Use(1_152, 0, 298)
     assert (first + second + edited).base_tokens("openai") == pytest.approx(0.1 * 2_432 + 1_768)
-
-
-@pytest.mark.parametrize(("same", "read"), [(1_023, 0), (1_024, 1_024), (1_151, 1_024), (1_152, 1_152)])
-def test_an_automatic_cache_serves_no_part_of_a_block(caches, automatic, block, same, read):
-    automatic.serve([block(same - 1, "same"), block(999, "one", "assistant")])
-
-    use = automatic.serve([block(same - 1, "same"), block(999, "two", "user")])
-
-    assert use == caches.Use(read, 0, same + 1_000 - read)
 
 
 def test_a_body_is_read_in_the_order_tools_system_messages_and_marks_change_no_block(caches):

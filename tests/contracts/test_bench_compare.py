@@ -45,27 +45,7 @@ def test_a_ratio_is_this_trees_value_divided_by_the_commits(tree: Path) -> None:
     assert line["commit"] == git(tree, "rev-parse", "HEAD~1")[:12]
 
 
-def test_nothing_of_the_other_tree_is_left(tree: Path) -> None:
-    lines(tree, "HEAD~1")
-    assert len(git(tree, "worktree", "list").splitlines()) == 1
-    assert git(tree, "status", "--porcelain", "--untracked-files=no") == ""
-
-
 @pytest.mark.parametrize("commit", ["nonsense", "--help", ""])
 def test_a_wrong_commit_is_an_error_that_names_it(tree: Path, commit: str) -> None:
     with pytest.raises(CannotCompare, match=repr(commit)):
         lines(tree, commit)
-
-
-def test_changes_that_no_commit_has_are_an_error_that_names_them(tree: Path) -> None:
-    (tree / "events" / "probe" / "__init__.py").write_text("VALUE = 1\n")
-    with pytest.raises(CannotCompare, match=r"commit or stash(.|\n)*events/probe"):
-        lines(tree, "HEAD~1")
-
-
-def test_a_bench_that_fails_on_the_commit_is_an_error_with_its_last_words(tree: Path) -> None:
-    (tree / "bench" / "__main__.py").write_text("import probe\nassert probe.VALUE < 8, 'too old'\n")
-    git(tree, "commit", "--quiet", "-am", "newer bench")
-    with pytest.raises(CannotCompare, match="too old"):
-        lines(tree, "HEAD~2")
-    assert len(git(tree, "worktree", "list").splitlines()) == 1

@@ -1,7 +1,6 @@
 """The conversations that prompts are compared over, and the ways they are compared with."""
 
 import importlib
-import re
 import sys
 from collections.abc import Iterator
 from itertools import groupby, pairwise
@@ -48,26 +47,6 @@ def bare(prompt):
     return [(block.role, block.text) for block in prompt]
 
 
-def test_a_conversation_is_a_function_of_its_seed(bench, words, tight, turns):
-    again = bench.prompt_scenarios.turns_of(tight, words, 1, TURNS)
-    other = bench.prompt_scenarios.turns_of(tight, words, 2, TURNS)
-
-    assert again == turns
-    assert other != turns
-
-
-def test_the_scenarios_have_what_their_names_say(bench, words):
-    for scenario in bench.prompt_scenarios.SCENARIOS:
-        turns = bench.prompt_scenarios.turns_of(scenario, words, 1)
-        notes = {note.path for turn in turns for note in turn.attached}
-
-        assert len(turns) == 120
-        assert scenario.name.endswith(f"_{scenario.limit // 1_000}k")
-        assert len(notes) >= scenario.once + scenario.again
-        assert any(turn.result for turn in turns) == (scenario.tools > 0)
-        assert 0.5 < sum(a.state != b.state for a, b in pairwise(turns)) / 119 < 0.7
-
-
 @pytest.mark.parametrize("name", ["append_only", "step_by_step"])
 def test_a_transcript_only_grows_until_its_oldest_turns_go(bench, tight, turns, name):
     prompts = list(bench.transcripts.BASELINES[name](tight, turns))
@@ -80,14 +59,6 @@ def test_a_transcript_only_grows_until_its_oldest_turns_go(bench, tight, turns, 
     assert len(prompts) == TURNS + sum(turn.result is not None for turn in turns)
     assert cuts > 0
     assert all(sum(block.mark for block in prompt) <= 4 for prompt in prompts)
-
-
-def test_a_transcript_sends_no_note_again_that_stands_in_it_as_it_is(bench, tight, turns):
-    for prompt in bench.transcripts.APPEND_ONLY(tight, turns):
-        text = "\n".join(block.text for block in prompt)
-        wholes = re.findall(r"<(?:active_)?note>\n<path>.*?</(?:active_)?note>", text, re.DOTALL)
-
-        assert len(wholes) == len(set(wholes))
 
 
 def test_our_prompts_hold_the_question_and_the_notes_of_their_turn(bench, tight, turns):

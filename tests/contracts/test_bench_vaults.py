@@ -43,12 +43,6 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(vault, tmp_path):
     assert counts["bytes"] == sum(map(len, vault.values()))
 
 
-def test_another_seed_gives_another_vault(vaults, vault, tmp_path):
-    vaults.make_vault(tmp_path / "other", 200, seed=2)
-
-    assert files(tmp_path / "other") != vault
-
-
 def test_200_notes_show_every_feature(vault):
     texts = {path: data.decode() for path, data in vault.items()}
     whole = "\n".join(texts.values())
@@ -72,22 +66,3 @@ def test_200_notes_show_every_feature(vault):
     ):
         assert feature in whole
     assert "never written" in whole
-
-
-def test_a_note_is_about_2_kb_and_has_five_links(vaults, tmp_path):
-    counts = vaults.make_vault(tmp_path, 1_000)
-
-    assert 1_500 < (counts.bytes - counts.long_note_bytes) / counts.notes < 2_500
-    assert counts.links == 5 * counts.notes
-    assert 0.03 < counts.broken_links / counts.links < 0.1
-
-
-def test_a_directory_with_something_in_it_is_left_alone(vaults, tmp_path):
-    (tmp_path / "mine.md").write_text("mine")
-
-    with pytest.raises(FileExistsError):
-        vaults.make_vault(tmp_path, 1)
-    with pytest.raises(ValueError, match="at least 1"):
-        vaults.make_vault(tmp_path / "none", 0)
-
-    assert files(tmp_path) == {"mine.md": b"mine"}

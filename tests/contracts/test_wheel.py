@@ -73,21 +73,6 @@ for floor in (workspaced, workspaced_events, workspaced_tools):
             lacking[each.name] = error.name
 print(json.dumps(lacking))
 """
-HELPS = """
-import contextlib, io, json
-import click
-from workspaced.cli import cli, run
-def commands(command, words):
-    yield words
-    for name in command.list_commands(None) if isinstance(command, click.Group) else ():
-        yield from commands(command.get_command(None, name), [*words, name])
-helps = {}
-for words in commands(cli, []):
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        code = run([*words, "--help"])
-    helps[" ".join(words)] = (code, printed.getvalue())
-print(json.dumps(helps))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -136,14 +121,6 @@ def test_a_module_that_cannot_be_imported_lacks_what_an_extra_brings(home: Home)
 
 
 @pytest.mark.thorough
-def test_every_command_has_its_help(home: Home) -> None:
-    helps = json.loads(home.run("python", "-c", HELPS))
-    assert set(COMMANDS) <= set(helps) and "log verify" in helps
-    for words, (code, text) in helps.items():
-        assert code == 0 and text.startswith(f"Usage: workspaced {words}"), words
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_completes(home: Home, shell: str) -> None:
     assert "_WORKSPACED_COMPLETE" in home.run("workspaced", "completion", shell)
@@ -164,12 +141,6 @@ def test_a_shell_completes(home: Home, shell: str) -> None:
 def test_the_man_page_and_the_schemas_are_those_of_the_clone(home: Home) -> None:
     assert home.run("workspaced", "manual") == (ROOT / "docs/reference/workspaced.1").read_text()
     home.run("workspaced", "schema", "--check", "--dir", str(ROOT / "schemas"))
-
-
-@pytest.mark.thorough
-def test_the_plugins_folder_is_that_of_the_installation(home: Home) -> None:
-    folder = Path(home.run("workspaced", "path", "neovim").strip())
-    assert folder.is_relative_to(home.installed.parent) and (folder / "plugin/workspaced.lua").is_file()
 
 
 @pytest.mark.thorough

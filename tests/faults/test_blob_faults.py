@@ -154,37 +154,6 @@ def test_row_49_a_start_looks_at_the_tail_and_verify_at_all_of_it(daemon: Any) -
 
 
 @pytest.mark.fault(row=49)
-def test_row_49_what_agents_were_shown_may_be_gone_but_not_be_another_text(daemon: Any) -> None:
-    running = daemon("--no-watch")
-    with running.connect() as client:
-        client.tool("get_note_by_reference", {"reference": "a.md"})
-        client.tool("get_note_by_reference", {"reference": "b.md"})
-    assert running.stop() == 0
-    said = json.loads(running.cli("log", "verify", "--data-dir", str(running.data), "--json").stdout)
-    assert said["served"] == {
-        "named": said["served"]["kept"],
-        "kept": said["served"]["kept"],
-        "swept": 0,
-        "damaged": [],
-    }
-    first, *others = sorted(path for path in (running.data / "served").rglob("*") if path.is_file())
-    named = said["served"]["named"]
-    for each in others:
-        each.unlink()
-    flipped(first)
-    done = running.cli("log", "verify", "--data-dir", str(running.data), "--json")
-    said = json.loads(done.stdout)
-    assert done.returncode == 0 and said["ok"] is True and said["blobs"]["damaged"] == []
-    damaged = [each["file"] for each in said["served"]["damaged"]]
-    assert said["served"]["swept"] + len(damaged) == named and damaged in (
-        [],
-        [f"served/{first.name[:2]}/{first.name}"],
-    )
-    running.start()
-    assert running.connect().call("workspaced/status")["degraded"] == []
-
-
-@pytest.mark.fault(row=49)
 def test_row_49_texts_that_an_export_never_held_are_no_damage_of_the_log_made_of_it(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()

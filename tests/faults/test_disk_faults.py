@@ -1,6 +1,5 @@
 """A disk that fails, fills up, cuts writes short or is slow, under a real daemon. Rows of the table of faults."""
 
-import errno
 import os
 import resource
 import shutil
@@ -158,43 +157,6 @@ def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
     (running.data / "ballast").unlink()
     running.restart()
     verified(running, acknowledged)
-
-
-@pytest.mark.fault(row=6)
-def test_row_06_without_an_inode_left_a_blob_is_refused_and_the_log_goes_on(
-    small_disk: Any, daemon: Any, tmp_path: Path
-) -> None:
-    running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
-    running.data = small_disk("size=1m,nr_inodes=64")
-    running.start()
-    client = running.connect()
-    selection = {
-        "type": "selection_changed",
-        "data": {"note": "a.md", "startLine": 1, "endLine": 2, "text": "x" * 5_000},
-    }
-    client.call("workspaced/reconcile")  # of a note that is known the text is recorded
-    fillers = fill_inodes(running.data)
-    acknowledged = {"before": publish(client, look("a.md", "before"))}
-    error = refusal(client.publish, [{**selection, "id": "selected"}])
-    assert error.code == "DISK_FULL", error
-    acknowledged["between"] = publish(client, look("b.md", "between"))
-    for each in fillers:
-        each.unlink()
-    acknowledged["selected"] = publish(client, {**selection, "id": "selected"})
-    verified(running, acknowledged)
-
-
-def fill_inodes(directory: Path) -> list[Path]:
-    """Empty files until the disk takes no more."""
-    made: list[Path] = []
-    for number in range(1_000):
-        try:
-            (directory / f"empty-{number}").touch()
-        except OSError as error:
-            assert error.errno == errno.ENOSPC
-            return made
-        made.append(directory / f"empty-{number}")
-    raise AssertionError("the inodes did not run out")
 
 
 # -- 60: no space at a start --

@@ -253,11 +253,3 @@ def test_a_disk_that_refuses_from_any_step_on_leaves_the_old_log_or_the_new_one(
         broken.fail = lambda _number: None
         broken.finish()
         assert_old_or_new(broken, before)
-
-
-def test_until_it_is_decided_nothing_of_the_data_directory_changes(machine: Callable[[], Machine]) -> None:
-    whole = machine()
-    before = {name: bytes(inode.data) for name, inode in whole.data._live.items()}
-    prepare(whole.data, whole.aside, SECRET, version="t", now=NOW)
-    assert {name: bytes(inode.data) for name, inode in whole.data._live.items()} == before
-    assert whole.data.operations == 0

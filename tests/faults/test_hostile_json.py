@@ -159,16 +159,6 @@ def test_row_27_publish_of_hostile_lines_says_what_is_wrong_and_keeps_what_stand
     assert {event.data.note for event in events} <= {"good.md"}
 
 
-def test_row_27_of_duplicate_keys_the_last_counts_also_on_standard_input(shared: Any) -> None:
-    line = (
-        b'{"type":"x","type":"active_note_set","data":{"note":"one.md","note":"two.md"},"id":"a","id":"twice"}\n'
-    )
-    done = shared.cli("publish", "--stdin", "--json", stdin=line)
-    receipt = json.loads(done.stdout)
-    events = verified(shared, {"twice": receipt["seq"]})
-    assert events[receipt["seq"] - 1].data.note == "two.md"
-
-
 HEADER = b'{"workspaced":"log","version":1,"log":"abc","catalogue":6}\n'
 EVENT = (
     '{{"seq":1,"id":"e1","time":"2026-01-01T00:00:00.000000Z","source":"ui","vault":null,"type":"daemon_stopped",'
@@ -194,13 +184,6 @@ EXPORTS: dict[str, bytes] = {
 }
 
 
-def test_row_27_the_export_that_the_hostile_ones_are_made_of_is_a_good_one(shared: Any, tmp_path: Path) -> None:
-    export = HEADER + EVENT.format('"x"').encode()
-    done = shared.cli("log", "import", "-", "--data-dir", str(tmp_path / "new"), stdin=export)
-    assert done.returncode == 0, done.stderr
-    assert shared.cli("replay", "-", stdin=export).returncode == 0
-
-
 @pytest.mark.fault(row=27)
 @pytest.mark.parametrize("export", EXPORTS.values(), ids=list(EXPORTS))
 def test_row_27_a_hostile_export_is_refused_where_it_is_imported_and_where_it_is_replayed(
@@ -212,16 +195,3 @@ def test_row_27_a_hostile_export_is_refused_where_it_is_imported_and_where_it_is
         assert all(len(line) < 1_000 for line in done.stderr.splitlines())
     done = shared.cli("log", "verify", "--data-dir", str(tmp_path / "new"))
     assert done.returncode == 0, "a half-made log was left"
-
-
-@pytest.mark.parametrize(
-    "hostile", ["NaN", DEEP, '"\\ud800"', DIGITS, '{"a":1,"a":[]}'], ids=lambda each: each[:12]
-)
-def test_row_27_a_chat_with_hostile_comments_is_imported_with_warnings_or_refused(
-    shared: Any, hostile: str
-) -> None:
-    chat = f"**user**\n\nhello\n\n<!-- workspaced {hostile} -->\n\n**assistant**\n\nhi\n"
-    options = ["--provider", "openai", "--model", "m", "--context-window", "10000", "--output-reserve", "100"]
-    done = shared.cli("context", "import", "-", *options, "--json", stdin=chat.encode())
-    assert done.returncode in (0, 2), done.stderr
-    verified(shared, {})

@@ -26,7 +26,6 @@ from workspaced_tools.vault.vault import Vault
 
 LATER_NS = 10_000_000_000
 WAIT_S = 60.0
-MakeVault = Callable[..., Vault]
 FILES = {
     **{
         f"d{n % 3}/n{n}.md": f"# Title {n}\n\nword{n % 5} [[n{n + 1}]] #tag{n % 3}\n\n{'filler ' * 50}\n"
@@ -231,20 +230,6 @@ def test_many_that_meet_the_failure_at_once_make_it_anew_once(
     assert caplog.text.count("made anew") == 1
 
 
-def test_closing_while_it_is_made_anew_ends_soon_and_leaves_no_thread(
-    opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database, "_READERS_KEPT", 0)
-    for _ in range(5):
-        vault = opened(index_wait_s=0.0)
-        vault.reconcile()
-        vault.index.file.path.unlink()
-        asked(vault)
-        vault.close()
-        assert not any(thread.name == "vault-index" for thread in threading.enumerate())
-        assert asked(vault)["search"] is None or asked(vault)["search"] == ([], 0)
-
-
 # -- no place for the file --
 
 
@@ -272,20 +257,6 @@ def test_where_a_file_lies_in_place_of_the_directory_notes_are_served_by_path(
     vault.reconcile()
     assert vault.statistics().warnings == ()
     assert vault.searches.search(SearchQuery("word1", 50)).total == 12
-
-
-def test_where_the_directory_cannot_be_written_notes_are_served_by_path(
-    opened: Callable[..., Vault], tmp_path: Path
-) -> None:
-    cache = tmp_path / "cache"
-    cache.mkdir(mode=0o500)
-    if os.access(cache, os.W_OK):
-        pytest.skip("root may write anywhere")
-    vault = opened(index_wait_s=0.0)
-    serves_by_path(vault)
-    cache.chmod(0o700)
-    vault.reconcile()
-    assert vault.statistics().warnings == ()
 
 
 @pytest.mark.parametrize("size", ["8k", "64k", "256k"])

@@ -75,17 +75,3 @@ def test_twenty_kills_lose_nothing_that_was_acknowledged(daemon: Any) -> None:
         lost = {each: seq for each, seq in acknowledged.items() if by_id.get(each) != seq}
         assert not lost, f"round {number}"
     assert len(acknowledged) > ROUNDS
-
-
-def test_a_retry_after_the_kill_gives_one_event(daemon: Any) -> None:
-    running = daemon("--no-watch")
-    publishers = Publishers(running, 1)
-    assert publishers.reached.wait(60)
-    running.kill()
-    publishers.join()
-    running.start()
-    with running.connect() as client:
-        for each, seq in list(publishers.acknowledged.items())[-50:]:
-            (event,) = client.call("workspaced/log", {"from": seq, "limit": 1})["events"]
-            action = {"type": event["type"], "data": event["data"], "id": each}
-            assert client.publish([action]) == [{"seq": seq, "id": each, "duplicate": True}]

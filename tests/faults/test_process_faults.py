@@ -48,15 +48,6 @@ def test_row_20_with_the_lock_file_deleted_there_is_still_only_one_daemon(daemon
         verified(first, acknowledged)
 
 
-def test_row_20_a_lock_file_that_names_a_stranger_stops_nobody_and_the_stranger_lives(daemon: Any) -> None:
-    running = daemon("--no-watch", start=False)
-    running.data.mkdir(mode=0o700)
-    (running.data / "lock").write_text(f"{os.getpid()}\n")
-    running.start()
-    assert (running.data / "lock").read_text() == f"{running.pid}\n"
-    assert running.connect().call("workspaced/status")["pid"] == running.pid
-
-
 # -- 21 --
 
 
@@ -84,20 +75,6 @@ def test_row_21_asked_twice_to_end_over_a_slow_disk_it_ends_in_time_and_keeps_it
     slow.detach()
     running.start()
     verified(running, acknowledged)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_row_21_stopped_and_continued_it_answers_what_came_meanwhile(daemon: Any) -> None:
-    running = daemon("--no-watch")
-    many = Crowd(running, 50)
-    running.send_signal(signal.SIGSTOP)
-    while Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-        pass
-    many.publish(10, "meanwhile")
-    running.send_signal(signal.SIGCONT)
-    many.collect()
-    assert len(many.acknowledged) == 500
-    verified(running, many.acknowledged)
 
 
 SLOW_BLOBS = DATA / "slow_blobs"

@@ -129,23 +129,6 @@ def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the
     verified(running, acknowledged)
 
 
-@pytest.mark.fault(row=61)
-def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(faulty: Faulty) -> None:
-    running, client, plan = faulty
-    acknowledged = {"kept": publish(client, selected("kept"))}
-    impossible = {"type": "pinned_notes_reordered", "data": {"notes": ["no.md"]}}
-    assert refusal(client.publish, [selected("x"), impossible]).code == "INVALID_ARGUMENT"
-    assert refusal(client.publish, [{**selected("kept"), "id": "other"}, impossible]).code == "INVALID_ARGUMENT"
-    assert len(blob_files(running)) == 1
-    plan.add("pwrite", ".wlog", errno.ENOSPC)
-    assert refusal(client.publish, [selected("x")]).code == "DISK_FULL"
-    assert len(blob_files(running)) == 1
-    plan.clear()
-    acknowledged["x"] = publish(client, selected("x"))
-    assert len(blob_files(running)) == 2
-    verified(running, acknowledged)
-
-
 # -- calls that are interrupted without end --
 
 

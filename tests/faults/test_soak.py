@@ -36,22 +36,6 @@ def minutes(*rss_bytes: int) -> list[str]:
 
 
 @pytest.mark.fault(row=45)
-@pytest.mark.parametrize("each", [10 * MB, 1 * MB, MB // 2])
-def test_row_45_a_life_that_grows_every_minute_breaks_the_bound(each: int) -> None:
-    assert minutes(*(100 * MB + minute * each for minute in range(9)))
-
-
-def test_row_45_a_life_that_goes_up_and_down_does_not() -> None:
-    assert minutes(100 * MB, 102 * MB, 99 * MB, 102 * MB, 101 * MB) == []
-
-
-@pytest.mark.parametrize(("descriptors", "threads"), [(39, 20), (30, 25)])
-def test_row_45_descriptors_and_threads_are_bounded_too(descriptors: int, threads: int) -> None:
-    [failure] = soak.grown(soak.Figures(MB, 30, 20), soak.Figures(MB, descriptors, threads))
-    assert failure.startswith("descriptors" if descriptors > 30 else "threads")
-
-
-@pytest.mark.fault(row=45)
 @needs_proc
 def test_row_45_seconds_of_everything_at_once_lose_nothing(daemon: Any) -> None:
     lines: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""An inspector over a recorded log, for tests that look at its page."""
+"""Inspectors over recorded logs, for tests that look at their page."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -8,11 +8,20 @@ import pytest
 from support.daemon import clean_environment
 from support.inspector import Inspector, over_recorded
 
+from workspaced.demo.morning import INSTALLED
+
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
     """Over `RECORDED`; for tests that only look."""
     with over_recorded(tmp_path_factory.mktemp("inspector")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def morning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
+    """Over the demo's morning; for tests that only look."""
+    with Inspector(INSTALLED, env=clean_environment(tmp_path_factory.mktemp("morning"))) as running:
         yield running
 
 

@@ -1,53 +1,29 @@
-"""Find and shrink as a person does it: write an expression, find the event, take the few events along."""
+"""Looking for an event by an expression over the state, and for a text that agents were shown."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.inspector import Inspector
-from support.inspector_page import NARROW, WIDE, InspectorPage, OpenPage
-
-from workspaced.demo import morning
-
-MORNING = Path(morning.__file__).with_name("morning.wsb")
-THREE_PINS = "length(pinnedNotes) > `2`"
+from support.inspector_page import InspectorPage, OpenPage, given_by_command
 
 pytestmark = pytest.mark.thorough
 
 
-def finding(open_page: OpenPage, inspector: Inspector, **options: object) -> InspectorPage:
-    opened = open_page(inspector.url, **options)
+def finding(open_page: OpenPage, inspector: Inspector) -> InspectorPage:
+    opened = open_page(inspector.url)
     opened.page.get_by_role("navigation", name="Views").wait_for()
     opened.page.keyboard.press("f")
     opened.page.get_by_text("For example").wait_for()
     return opened
 
 
-@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_a_search_is_for_everybody(
-    inspect: Callable[[Path], Inspector], open_page: OpenPage, size: tuple[int, int], is_dark: bool
-) -> None:
-    opened = finding(open_page, inspect(MORNING), size=size, is_dark=is_dark)
-    page = opened.page
-    assert opened.accessibility_violations() == []
-    page.get_by_role("combobox", name="Expression").fill("contains(pinnedNotes[].id, ")
-    page.get_by_role("listbox", name="Completions").get_by_role("option").first.wait_for()
-    opened.picture("find-completions")
-    assert opened.accessibility_violations() == []
-    page.get_by_role("combobox", name="Expression").fill(THREE_PINS)
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Take it with you").wait_for()
-    opened.picture("find")
-    assert opened.accessibility_violations() == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_an_expression_is_completed_by_keyboard(open_page: OpenPage, recorded: Inspector) -> None:
-    page = finding(open_page, recorded).page
+    opened = finding(open_page, recorded)
+    page = opened.page
     field = page.get_by_role("combobox", name="Expression")
     field.press_sequentially("pinnedNotes[?i")
     page.get_by_role("option", name="id a text").wait_for()
+    assert opened.accessibility_violations() == []
     field.press("ArrowDown")
     field.press("Enter")
     assert field.input_value() == "pinnedNotes[?id"
@@ -73,9 +49,23 @@ def test_an_error_is_shown_at_its_place(open_page: OpenPage, recorded: Inspector
     assert [each for each in opened.problems() if "status of 400" not in each] == []
 
 
-def test_what_is_never_true_is_said(open_page: OpenPage, recorded: Inspector) -> None:
-    page = finding(open_page, recorded).page
-    page.get_by_role("combobox", name="Expression").fill("length(pinnedNotes) > `99`")
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Find", exact=True).click()
-    page.get_by_role("alert").get_by_text("It is true after none of the 80 events").wait_for()
+def test_the_first_prompt_with_a_sentence_is_two_steps_away(
+    open_page: OpenPage, morning: Inspector, tmp_path: Path
+) -> None:
+    opened = open_page(morning.url)
+    page = opened.page
+    page.get_by_role("navigation", name="Views").wait_for()
+    page.keyboard.press("s")
+    page.get_by_role("searchbox", name="Text").fill("22 June")
+    page.keyboard.press("Enter")
+    page.locator("#view [role=status][aria-busy=false]").wait_for()
+    assert opened.accessibility_violations() == []
+    page.get_by_role("combobox", name="in").select_option("prompts")
+    page.wait_for_url("**/prompts")
+    assert given_by_command(page, tmp_path).startswith("81 prompt_assembled ")
+    page.get_by_role("listitem").filter(has_text="22 June").get_by_role("link", name="Prompt 81").click()
+    page.get_by_role("heading", name="Prompt 81").wait_for()
+    page.go_back()
+    page.locator("mark").first.wait_for()
+    assert page.get_by_role("combobox", name="in").input_value() == "prompts"
+    assert page.get_by_role("searchbox", name="Text").input_value() == "22 June"

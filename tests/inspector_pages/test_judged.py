@@ -1,14 +1,10 @@
 """A wrong answer, as somebody judges it from its page and looks what another text of a note would have changed."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.inspector import Inspector
-from support.inspector_page import NARROW, WIDE, OpenPage
-
-from workspaced.demo.morning import INSTALLED
+from support.inspector_page import NARROW, OpenPage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
@@ -40,13 +36,11 @@ def test_an_answer_is_judged_where_a_daemon_takes_it(open_page: OpenPage, daemon
             page.close()  # before what it talks with ends
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_a_prompt_with_another_text_of_a_note_without_it_and_with_one_more(
-    inspect: Callable[[Path], Inspector], open_page: OpenPage, size: tuple[int, int]
+    open_page: OpenPage, morning: Inspector
 ) -> None:
-    opened = open_page(inspect(INSTALLED).url, size)
-    page = opened.page
-    page.evaluate(f"location.hash = '#/prompt/{PROMPT}/what-if'")
+    opened = open_page(morning.url, NARROW)
+    page = opened.show(f"prompt/{PROMPT}/what-if")
     page.get_by_label("Which note").select_option(KICKOFF)
     text = page.get_by_label("The note's text")
     text.fill(text.input_value().replace("22 June", "29 June"))

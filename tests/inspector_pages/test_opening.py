@@ -1,5 +1,6 @@
 """What the page says of a log before somebody believes or shares what it shows."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,8 @@ def test_an_empty_log_says_how_to_see_another(open_page: OpenPage, tmp_path: Pat
         assert opened.accessibility_violations() == []
 
 
-@pytest.mark.parametrize("answer", ['{"folded": 250, "events": 1000}'])
-def test_whoever_waits_for_a_fold_sees_how_far_it_is(
-    open_page: OpenPage, recorded: Inspector, answer: str
-) -> None:
+def test_whoever_waits_for_a_fold_sees_how_far_it_is(open_page: OpenPage, recorded: Inspector) -> None:
+    answer = '{"folded": 250, "events": 1000}'
     opened = open_page("about:blank")
     held: list[Any] = []
     opened.page.route("**/api/state*", lambda route: held.append(route))
@@ -52,3 +51,14 @@ def test_whoever_waits_for_a_fold_sees_how_far_it_is(
         route.continue_()
     opened.page.unroute("**/api/state*")
     opened.page.get_by_role("heading", name="Active note").wait_for()
+
+
+def test_a_log_without_findings_shows_the_present_moment(
+    inspect: Callable[[Path], Inspector], open_page: OpenPage, daemon: Any
+) -> None:
+    running = daemon(notes={"a.md": "# A\n"})
+    running.connect("editor").publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    assert running.stop() == 0
+    page = open_page(inspect(running.data).url).page
+    page.get_by_text("Nothing was found. This is the present moment:").wait_for()
+    page.get_by_role("heading", name="Active note").wait_for()

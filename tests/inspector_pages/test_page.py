@@ -1,29 +1,41 @@
 """The inspector's page as anybody sees it first: without an error, for everybody, in any size and colours."""
 
-from collections.abc import Callable
-from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from support.inspector import Inspector
 from support.inspector_page import NARROW, WIDE, OpenPage
-from support.static_pages import CSP
 
-from workspaced.demo import morning
-
-MORNING = Path(morning.__file__).with_name("morning.wsb")
+VIEWS = {
+    "findings": "findings",
+    "moment": "at/40",
+    "moment-of-a-call": "at/116",
+    "calls": "call",
+    "call": "call/116",
+    "told": "call/191",
+    "two-calls": "call/117/with/150",
+    "prompts": "prompt",
+    "prompts-conversation": "prompt/of/letter-to-imke",
+    "prompts-block": "prompt/110/layer/L4/block/1",
+    "prompts-body": "prompt/110/body",
+    "prompts-changes": "prompt/110/diff",
+    "coverage": "coverage",
+    "agents": "agents",
+    "why": f"note/{quote('projects/ferrybook/Kickoff.md', safe='')}",
+    "find": "find",
+}
 
 pytestmark = pytest.mark.thorough
 
 
-@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_the_page_opens_without_a_problem_and_for_everybody(
-    open_page: OpenPage, recorded: Inspector, size: tuple[int, int], is_dark: bool
+@pytest.mark.parametrize(("size", "is_dark"), [(WIDE, False), (NARROW, True)], ids=["wide", "narrow"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_each_view_is_for_everybody(
+    open_page: OpenPage, morning: Inspector, name: str, size: tuple[int, int], is_dark: bool
 ) -> None:
-    opened = open_page(recorded.url, size, is_dark=is_dark)
-    opened.page.get_by_role("region", name="Timeline").wait_for()
-    opened.page.locator("main#view:not(:has([aria-busy=true]))").wait_for()
-    opened.picture("first-sight")
+    opened = open_page(morning.url, size, is_dark=is_dark)
+    opened.show(VIEWS[name])
+    opened.picture(name)
     assert opened.accessibility_violations() == []
     assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -57,23 +69,8 @@ def test_a_question_mark_tells_the_keys_and_they_rest_meanwhile(open_page: OpenP
     page.get_by_role("heading", name="Calls", exact=True).wait_for()
 
 
-def test_the_tab_of_the_view_is_in_sight_on_a_small_screen(open_page: OpenPage, recorded: Inspector) -> None:
-    page = open_page(recorded.url, NARROW).page
-    page.get_by_role("navigation", name="Views").wait_for()
-    page.evaluate("location.hash = '#/tail'")
-    page.get_by_role("heading", name="Newest events").wait_for()
-    box = page.get_by_role("link", name="Tail").bounding_box()
-    assert box is not None and 0 <= box["x"] <= NARROW[0] - box["width"]
-
-
-def test_tests_of_libraries_run_under_the_policy_of_the_page(recorded: Inspector) -> None:
-    assert recorded.request("GET", "/").headers["content-security-policy"] == CSP
-
-
-def test_the_timeline_takes_a_quarter_of_a_small_screen_and_folds(
-    inspect: Callable[..., Inspector], open_page: OpenPage
-) -> None:
-    page = open_page(inspect(MORNING).url).page
+def test_the_timeline_takes_a_quarter_of_a_small_screen_and_folds(open_page: OpenPage, morning: Inspector) -> None:
+    page = open_page(morning.url).page
     timeline = page.get_by_role("region", name="Timeline")
     page.get_by_text("failed calls").wait_for()
     height = "each => each.getBoundingClientRect().height"
@@ -86,8 +83,8 @@ def test_the_timeline_takes_a_quarter_of_a_small_screen_and_folds(
     page.get_by_text("failed calls").wait_for()
 
 
-def test_the_mark_moves_to_what_is_read(inspect: Callable[..., Inspector], open_page: OpenPage) -> None:
-    page = open_page(inspect(MORNING).url).page
+def test_the_mark_moves_to_what_is_read(open_page: OpenPage, morning: Inspector) -> None:
+    page = open_page(morning.url).page
     for link, seq in (("call 155", 155), ("prompt 167", 167)):
         page.get_by_role("navigation", name="Views").get_by_role("link", name="Findings").click()
         page.get_by_role("main").get_by_role("link", name=link, exact=True).first.click()
@@ -95,9 +92,9 @@ def test_the_mark_moves_to_what_is_read(inspect: Callable[..., Inspector], open_
 
 
 def test_a_term_has_its_sentence_under_the_pointer_and_with_the_focus(
-    inspect: Callable[..., Inspector], open_page: OpenPage
+    open_page: OpenPage, morning: Inspector
 ) -> None:
-    page = open_page(inspect(MORNING).url, NARROW).page
+    page = open_page(morning.url, NARROW).page
     page.get_by_role("link", name="call 155").wait_for()  # nothing moves any more
     term = page.get_by_role("main").locator("dfn", has_text="withheld")
     meaning = page.get_by_role("tooltip").filter(visible=True)
@@ -108,11 +105,3 @@ def test_a_term_has_its_sentence_under_the_pointer_and_with_the_focus(
         assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= NARROW[0]
         page.mouse.move(0, 0)
         term.blur()
-
-
-def test_the_keys_open_at_their_top(inspect: Callable[..., Inspector], open_page: OpenPage) -> None:
-    page = open_page(inspect(MORNING).url, (1280, 400)).page
-    page.get_by_role("button", name="Keys").click()
-    dialog = page.get_by_role("dialog", name="Keys")
-    dialog.get_by_role("heading", name="Keys").wait_for()
-    assert dialog.evaluate("each => each.scrollTop") == 0

@@ -1,65 +1,22 @@
 """The page's views of prompts and of coverage, used as a person does: with mouse, keys and links."""
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from support import ROOT, process
+from support import process
 from support.inspector import Inspector
-from support.inspector_page import NARROW, WIDE, InspectorPage, OpenPage, given_by_command
-
-from workspaced_events.replay.json_lines import export_lines
-
-MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
-VIEWS = {
-    "prompts": "prompt",
-    "prompts-conversation": "prompt/of/letter-to-imke",
-    "prompts-block": "prompt/110/layer/L4/block/1",
-    "prompts-body": "prompt/110/body",
-    "prompts-changes": "prompt/110/diff",
-    "coverage": "coverage",
-}
+from support.inspector_page import OpenPage, given_by_command
 
 pytestmark = pytest.mark.thorough
-
-
-@pytest.fixture(scope="module")
-def morning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
-    """Over the demo's morning."""
-    home = str(tmp_path_factory.mktemp("inspector"))
-    with Inspector(MORNING, env={"HOME": home, "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": home}) as running:
-        yield running
-
-
-def shown(opened: InspectorPage, view: str) -> InspectorPage:
-    """The page once the view has its values."""
-    opened.page.get_by_role("region", name="Timeline").wait_for()
-    opened.page.evaluate("(view) => { location.hash = `#/${view}`; }", view)
-    opened.page.locator("main#view h2").wait_for()
-    opened.page.locator("main#view .command:visible").first.wait_for()
-    opened.page.locator("main#view:not(:has([aria-busy=true], .stale))").wait_for()
-    return opened
-
-
-@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("name", VIEWS)
-def test_each_view_is_for_everybody(
-    open_page: OpenPage, morning: Inspector, name: str, size: tuple[int, int], is_dark: bool
-) -> None:
-    opened = shown(open_page(morning.url, size, is_dark=is_dark), VIEWS[name])
-    opened.picture(name)
-    assert opened.accessibility_violations() == []
-    assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_person_follows_a_missed_cache_to_the_text_that_was_read_again(
     open_page: OpenPage, morning: Inspector
 ) -> None:
-    page = shown(open_page(morning.url), "prompt").page
+    page = open_page(morning.url).show("prompt")
     page.get_by_role("link", name="letter-to-imke").click()
     row = page.get_by_role("listitem").filter(has_text="cache missed: folded: budget")
     row.get_by_role("link").click()
@@ -74,7 +31,8 @@ def test_a_person_follows_a_missed_cache_to_the_text_that_was_read_again(
 
 
 def test_keys_step_through_blocks_and_prompts(open_page: OpenPage, morning: Inspector) -> None:
-    page = shown(open_page(morning.url), "prompt/110").page
+    opened = open_page(morning.url)
+    page = opened.show("prompt/110")
     for key, end in [
         ("j", "#/prompt/110/layer/L1/block/1"),
         ("j", "#/prompt/110/layer/L1/block/2"),
@@ -83,14 +41,7 @@ def test_keys_step_through_blocks_and_prompts(open_page: OpenPage, morning: Insp
     ]:
         page.keyboard.press(key)
         page.wait_for_url(f"**/{end}")
-        page.locator("main#view:not(:has([aria-busy=true], .stale))").wait_for()
-
-
-def test_a_layer_of_the_bar_leads_to_its_blocks(open_page: OpenPage, morning: Inspector) -> None:
-    page = shown(open_page(morning.url), "prompt/of/letter-to-imke").page
-    page.locator(".prompt-line").filter(has_text="Prompt 103").get_by_text("L4").click()
-    page.get_by_role("heading", name="L4 earlier turns").wait_for()
-    assert page.url.endswith("#/prompt/103/layer/L4_STRIP")
+        opened.settled()
 
 
 def test_command_lines_of_a_conversation_run_whatever_its_id_is(open_page: OpenPage, daemon: Any) -> None:
@@ -116,7 +67,7 @@ def test_command_lines_of_a_conversation_run_whatever_its_id_is(open_page: OpenP
             f"{seq}/body",
             f"{seq}/diff",
         ):
-            shown(opened, f"prompt/{view}")
+            opened.show(f"prompt/{view}")
             for line in opened.page.locator("main#view .command code").all_inner_texts():
                 words = shlex.split(line)
                 assert words[:4] == ["workspaced", "context", "show", chat]
@@ -125,20 +76,8 @@ def test_command_lines_of_a_conversation_run_whatever_its_id_is(open_page: OpenP
         opened.page.close()  # before the inspector ends
 
 
-def test_a_log_without_prompts_says_what_would_make_some(open_page: OpenPage, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.jsonl"
-    empty.write_bytes(b"".join(export_lines("log", [])))
-    with Inspector(empty, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}) as inspector:
-        page = open_page(f"{inspector.url}").page
-        page.get_by_role("link", name="Prompts").click()
-        page.get_by_text("This log holds no conversation").wait_for()
-        page.get_by_role("link", name="Coverage").click()
-        page.get_by_text("No agent was given anything").wait_for()
-        page.close()  # before the inspector ends, which the page would complain of
-
-
 def test_notes_that_were_never_used_are_found_among_all(open_page: OpenPage, morning: Inspector) -> None:
-    page = shown(open_page(morning.url), "coverage").page
+    page = open_page(morning.url).show("coverage")
     page.get_by_role("button", name="delivered and never used").click()
     page.get_by_role("row").filter(has_text="Home.md").wait_for(state="hidden")
     rows = page.locator("main tbody tr")  # the timeline has a table too
@@ -149,7 +88,7 @@ def test_notes_that_were_never_used_are_found_among_all(open_page: OpenPage, mor
 
 
 def test_a_range_of_events_is_part_of_the_link(open_page: OpenPage, morning: Inspector, tmp_path: Path) -> None:
-    page = shown(open_page(morning.url), "coverage").page
+    page = open_page(morning.url).show("coverage")
     page.get_by_label("From event").fill("41")
     page.get_by_label("to event").fill("60")
     page.get_by_role("button", name="show").click()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.inspector import Inspector
-from support.inspector_page import NARROW, WIDE, OpenPage
+from support.inspector_page import OpenPage
 
 from workspaced.demo import morning
 
@@ -76,7 +76,6 @@ def was_the_answer_to_call_181_complete(reader: Reader) -> None:
     reader.reads("cut: 375 of 461 characters")
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize(
     "question",
     [
@@ -88,11 +87,8 @@ def was_the_answer_to_call_181_complete(reader: Reader) -> None:
     ],
 )
 def test_a_question_is_answered_by_three_clicks_from_the_first_page(
-    inspect: Callable[[Path], Inspector],
-    open_page: OpenPage,
-    question: Callable[[Reader], None],
-    size: tuple[int, int],
+    open_page: OpenPage, morning: Inspector, question: Callable[[Reader], None]
 ) -> None:
-    reader = Reader(open_page(inspect(MORNING).url, size).page)
+    reader = Reader(open_page(morning.url).page)
     question(reader)
     assert reader.clicks <= CLICKS_MAX

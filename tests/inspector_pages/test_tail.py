@@ -70,19 +70,6 @@ def test_a_filter_leaves_one_editor_s_events_and_gives_the_command_line(
     assert opened.accessibility_violations() == []
 
 
-def test_a_narrow_page_shows_a_long_sentence_whole(live: Inspector, open_page: OpenPage, client: Any) -> None:
-    note = "projects/ferrybook/meetings/2026-04-09 Kitchen and electrician, with the second offer.md"
-    look_at(client, note)
-    opened = open_page(live.url, NARROW)
-    opened.page.keyboard.press("t")
-    cell = opened.page.get_by_role("cell", name=f"editor opened {note}").first
-    cell.wait_for()
-    assert cell.evaluate("of => of.scrollWidth <= of.clientWidth && of.scrollHeight <= of.clientHeight")
-    row = cell.evaluate("of => of.parentElement.getBoundingClientRect().bottom")
-    assert cell.evaluate("of => of.getBoundingClientRect().bottom") <= row
-    opened.picture("tail-long")
-
-
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_a_long_list_draws_only_the_rows_in_sight_and_keeps_those_that_are_read(
     live: Inspector, open_page: OpenPage, client: Any, size: tuple[int, int]
@@ -146,15 +133,4 @@ def test_names_of_notes_are_text_and_nothing_else(shared: Any, open_page: OpenPa
         look_at(client, "<script>alert(1)<\u2215script><img src=x onerror=alert(2)> \u05e9\u05dc.md")
         page.get_by_role("cell", name="<script>alert(1)").first.wait_for()
         assert page.locator("main img, main script").count() == 0
-        page.close()  # before what it talks with ends
-
-
-def test_a_note_that_is_withheld_from_agents_shows_and_the_page_says_so(open_page: OpenPage, daemon: Any) -> None:
-    running = daemon(notes={"Diary.md": "---\nworkspaced: private\n---\n# Diary\n"})
-    with Inspector("--socket", running.socket, env=running.env) as inspector, running.connect("editor") as editor:
-        page = open_page(inspector.url).page
-        page.get_by_role("note").get_by_text("also what is").wait_for()
-        page.keyboard.press("t")
-        look_at(editor, "Diary.md", source="editor")
-        page.get_by_role("cell", name="editor opened Diary.md").first.wait_for()
         page.close()  # before what it talks with ends

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support import random_log
+from support.daemon import clean_environment
 from support.inspector import Inspector
-from support.inspector_page import NARROW, WIDE, InspectorPage, OpenPage
+from support.inspector_page import InspectorPage, OpenPage
 
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
@@ -26,12 +27,8 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
     looks = [c.ActiveNoteSet(random_log.NOTES[at % 3]) for at in range(4_999)]
     log = home / "log.jsonl"
     log.write_bytes(b"".join(export_lines("log", random_log.recorded(*random_log.opened(random_log.V), *looks))))
-    with Inspector(log, env=_environment(home)) as running:
+    with Inspector(log, env=clean_environment(home)) as running:
         yield running
-
-
-def _environment(home: Path) -> dict[str, str]:
-    return {"HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)}
 
 
 def at(opened: InspectorPage, seq: int) -> None:
@@ -58,22 +55,6 @@ def present(opened: InspectorPage) -> "Locator":
     return opened.page.get_by_role("listbox").get_by_role("option", selected=True)
 
 
-@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_a_moment_is_for_everybody_in_any_size_and_colours(
-    open_page: OpenPage, recorded: Inspector, size: tuple[int, int], is_dark: bool
-) -> None:
-    opened = open_page(recorded.url, size, is_dark=is_dark)
-    if size == NARROW:
-        opened.page.get_by_role("button", name="timeline", expanded=False).click()
-    for seq in (16, 34):
-        go(opened, seq)
-        present(opened).wait_for()
-        opened.picture(f"moment-{seq}")
-        assert opened.accessibility_violations() == []
-        assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_keys_step_through_events_and_stop_at_the_ends(open_page: OpenPage, recorded: Inspector) -> None:
     opened = open_page(recorded.url)
     go(opened, 80)
@@ -87,16 +68,6 @@ def test_keys_step_through_events_and_stop_at_the_ends(open_page: OpenPage, reco
         at(opened, seq)
 
 
-def test_keys_leave_a_field_alone_in_which_somebody_types(open_page: OpenPage, recorded: Inspector) -> None:
-    opened = open_page(recorded.url)
-    go(opened, 30)
-    opened.page.get_by_label("Go to").fill("12")
-    opened.page.keyboard.press("ArrowLeft")
-    opened.page.keyboard.press("Home")
-    opened.page.keyboard.press("Enter")
-    at(opened, 12)
-
-
 def test_a_recorded_call_is_shown_itself_with_a_link_to_what_it_answered(
     open_page: OpenPage, recorded: Inspector
 ) -> None:
@@ -106,14 +77,6 @@ def test_a_recorded_call_is_shown_itself_with_a_link_to_what_it_answered(
     assert "agent called get_note_by_reference(reference=“private”), which failed" in told.inner_text()
     assert "Nothing in the workspace: a call only reads." in told.inner_text()
     assert told.get_by_role("link", name="call 34").get_attribute("href") == "#/call/34"
-
-
-def test_a_change_is_said_and_marked_in_the_workspace(open_page: OpenPage, recorded: Inspector) -> None:
-    opened = open_page(recorded.url)
-    go(opened, 15)
-    assert "pinned + a.md at 0" in opened.page.locator(".changes").inner_text()
-    pins = opened.page.locator("section", has=opened.page.get_by_role("heading", name="Pinned")).last
-    assert re.search(r"a\.md\s+new", pins.inner_text())
 
 
 def test_a_jump_takes_a_sequence_or_a_local_time_and_says_what_is_wrong(
@@ -214,48 +177,16 @@ def test_a_long_list_draws_only_what_is_in_sight_and_loads_as_it_is_scrolled(
     rows.filter(has_text="opened the vault").wait_for()
 
 
-def test_playing_goes_on_as_time_did_and_stops_at_the_end(open_page: OpenPage, recorded: Inspector) -> None:
-    opened = open_page(recorded.url)
-    go(opened, 76)
-    opened.page.get_by_role("button", name="play").click()
-    at(opened, 80)
-    opened.page.get_by_role("button", name="play").wait_for()
-
-
 def test_a_gap_is_skipped_and_said(open_page: OpenPage, tmp_path: Path) -> None:
     events = random_log.recorded(*random_log.opened(random_log.V), c.ActiveNoteSet(random_log.NOTES[0]))
     lines = list(export_lines("log", events))
     lines[2] = lines[2].replace(b"2026-03-01T00:00:01", b"2026-03-01T05:00:01")
     log = tmp_path / "gap.jsonl"
     log.write_bytes(b"".join(lines))
-    with Inspector(log, env=_environment(tmp_path)) as running:
+    with Inspector(log, env=clean_environment(tmp_path)) as running:
         opened = open_page(running.url)
         go(opened, 1)
         opened.page.get_by_role("button", name="play").click()
         at(opened, 2)
         opened.page.get_by_role("status").get_by_text("skipped 5.0 h without events").wait_for()
         opened.page.close()  # before what it talks with ends
-
-
-def test_an_empty_log_explains_itself(open_page: OpenPage, tmp_path: Path) -> None:
-    log = tmp_path / "empty.jsonl"
-    log.write_bytes(b"".join(export_lines("log", [])))
-    with Inspector(log, env=_environment(tmp_path)) as running:
-        opened = open_page(running.url)
-        opened.page.get_by_role("heading", name="This log holds no events yet").wait_for()
-        opened.picture("moment-empty")
-        assert opened.accessibility_violations() == []
-        opened.page.close()  # before what it talks with ends
-
-
-def test_the_filter_of_events_is_there_when_one_comes_back(open_page: OpenPage, recorded: Inspector) -> None:
-    page = open_page(recorded.url).page
-    page.get_by_role("link", name="Moment").click()
-    page.get_by_role("button", name="calls").click()
-    page.get_by_role("searchbox", name="note").fill("a")
-    page.keyboard.press("Tab")
-    page.get_by_role("link", name="Calls").click()
-    page.get_by_role("heading", name="Calls", exact=True).wait_for()
-    page.go_back()
-    page.get_by_role("button", name="calls", pressed=True).wait_for()
-    assert page.get_by_role("searchbox", name="note").input_value() == "a"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import ROOT
+from support import ROOT, npm
 
 CLIENT = ROOT / "clients" / "inspector"
 STATIC = Path("workspaced/workspaced/inspector/static")
@@ -18,7 +18,6 @@ OURS = {"vendor.json", "index.js", "uplot.js", "hooks.d.ts", "htm.d.ts", "preact
 LICENCES = {"MIT": "Permission is hereby granted, free of charge", "Apache-2.0": "Apache License"}
 GZIPPED_BYTES_MAX = 40 * 1024
 NPM_S = 300.0
-UNREACHABLE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "network")
 
 PACKAGES: list[dict[str, Any]] = json.loads((VENDOR / "vendor.json").read_text())["packages"]
 
@@ -59,19 +58,17 @@ def test_types_are_those_of_the_same_versions() -> None:
 
 def vendor(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Runs the script of a tree; skips the test if the registry cannot be reached."""
-    command = ["node", str(root / "clients" / "inspector" / "vendor.js"), *arguments]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=NPM_S)
-    signs = [line for line in done.stderr.splitlines() if any(sign in line for sign in UNREACHABLE)]
-    if done.returncode and signs:
-        pytest.skip(f"npm's registry cannot be reached: {signs[0][:200]}")
+    script = str(root / "clients" / "inspector" / "vendor.js")
+    done = npm.run(root, "node", script, *arguments, timeout_s=NPM_S)
+    npm.skip_without_registry(done)
     return done
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A copy of the script and of the folder that it writes."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("node and npm are not installed")
+    if npm.MISSING is not None:
+        pytest.skip(npm.MISSING)
     (tmp_path / "clients" / "inspector").mkdir(parents=True)
     for name in ("vendor.js", "package.json"):
         shutil.copy(CLIENT / name, tmp_path / "clients" / "inspector")

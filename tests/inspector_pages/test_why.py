@@ -5,18 +5,13 @@ from typing import Any
 
 import pytest
 from support.inspector import Inspector
-from support.inspector_page import NARROW, WIDE, OpenPage
+from support.inspector_page import OpenPage
 
 pytestmark = pytest.mark.thorough
 
 
-@pytest.mark.parametrize(("size", "is_dark"), [(WIDE, True), (NARROW, False)], ids=["wide", "narrow"])
-def test_a_note_is_found_and_its_calls_lead_on(
-    open_page: OpenPage, recorded: Inspector, size: tuple[int, int], is_dark: bool
-) -> None:
-    opened = open_page(recorded.url, size, is_dark=is_dark)
-    page = opened.page
-    page.get_by_role("link", name="Why", exact=True).click()
+def test_a_note_is_found_and_its_calls_lead_on(open_page: OpenPage, recorded: Inspector) -> None:
+    page = open_page(recorded.url).show("note")
     lives = {
         note["path"]: recorded.get(f"/api/notes/{note['path']}")["traces"]
         for note in recorded.get("/api/notes", limit=500)["notes"]
@@ -31,26 +26,8 @@ def test_a_note_is_found_and_its_calls_lead_on(
     page.get_by_role("link", name=path, exact=True).click()
     row = page.get_by_role("row").filter(has=page.get_by_role("link", name=str(asked["seq"]), exact=True))
     row.filter(has_text=asked["revision"][:8]).first.wait_for()
-    opened.picture("why")
-    assert opened.accessibility_violations() == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     row.get_by_role("link").first.click()
     assert page.url.endswith(f"#/call/{asked['seq']}")
-
-
-def test_what_is_not_asked_for_is_hidden_until_it_is(open_page: OpenPage, recorded: Inspector) -> None:
-    note = recorded.get("/api/notes", limit=500)["notes"]
-    path, pinned = next(
-        (each["path"], trace)
-        for each in note
-        for trace in recorded.get(f"/api/notes/{each['path']}")["traces"]
-        if trace["kind"] == "navigation"
-    )
-    page = open_page(recorded.url).page
-    page.get_by_role("link", name="Why", exact=True).click()
-    page.get_by_role("link", name=path, exact=True).click()
-    page.get_by_role("button", name="Tabs, pins, selections").click()
-    page.get_by_role("cell", name=pinned["sentence"]).first.wait_for()
 
 
 def test_a_call_that_asked_for_it_in_vain_is_said(open_page: OpenPage, daemon: Any) -> None:
@@ -63,10 +40,4 @@ def test_a_call_that_asked_for_it_in_vain_is_said(open_page: OpenPage, daemon: A
         page.get_by_text("agent asks get_note_by_reference for Salary and gets NOTE_NOT_FOUND").first.wait_for()
         page.get_by_role("link", name=re.compile("^call ")).click()
         page.wait_for_url("**/#/call/*")
-
-
-def test_a_note_that_the_log_does_not_know_says_so(open_page: OpenPage, recorded: Inspector) -> None:
-    opened = open_page(recorded.url)
-    opened.page.get_by_role("link", name="Why", exact=True).click()
-    opened.page.get_by_label("Note", exact=True).fill("<b>nowhere</b>")
-    opened.page.get_by_text("The log names no such note.").wait_for()
+        page.close()  # before what it talks with ends

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from support.runtimes.bed import Bed
 from support.runtimes.hook import Answer
-from support.runtimes.programs import PROGRAMS, ClaudeCode, Codex, Copilot, Gemini
+from support.runtimes.programs import PROGRAMS, Gemini
 
 pytestmark = pytest.mark.by_hand
 Start = Callable[..., Bed]
@@ -65,34 +65,3 @@ def answering(bed: Bed, answer: Answer, *texts: str) -> list[str]:
     bed.hook.answers(**{bed.program.prompt: answer})
     assert "Answer 1." in bed.program.ask("What next?")
     return bed.read(*texts)[0]
-
-
-def test_exit_code_1_keeps_no_prompt_from_its_answer_and_claude_code_and_gemini_read_on(bed: Bed) -> None:
-    text = bed.program.context(bed.program.prompt, "looking at: Plan.md")
-    reads = isinstance(bed.program, ClaudeCode | Gemini)
-    found = answering(bed, Answer(text, exit_code=1), "looking at: Plan.md")
-    assert found == (["looking at: Plan.md"] if reads else [])
-
-
-def test_a_field_that_the_program_does_not_know_costs_the_context_in_codex(bed: Bed) -> None:
-    text = bed.program.context(bed.program.prompt, "looking at: Plan.md")
-    found = answering(bed, Answer(f'{{"workspaced": 1, {text[1:]}'), "looking at: Plan.md")
-    assert found == ([] if isinstance(bed.program, Codex) else ["looking at: Plan.md"])
-
-
-def test_a_text_that_is_no_json_is_read_by_claude_code_and_codex(bed: Bed) -> None:
-    reads = isinstance(bed.program, ClaudeCode | Codex)
-    found = answering(bed, Answer("looking at: Plan.md"), "looking at: Plan.md")
-    assert found == (["looking at: Plan.md"] if reads else [])
-
-
-def test_half_of_an_object_is_read_as_a_text_by_claude_code(bed: Bed) -> None:
-    half = bed.program.context(bed.program.prompt, "looking at: Plan.md").rstrip('"}')
-    found = answering(bed, Answer(half), "looking at: Plan.md")
-    assert found == (["looking at: Plan.md"] if isinstance(bed.program, ClaudeCode) else [])
-
-
-def test_copilot_wants_a_form_that_the_others_do_not_read(bed: Bed) -> None:
-    other = ClaudeCode if isinstance(bed.program, Copilot) else Copilot
-    text = other.context(bed.program.prompt, "looking at: Plan.md")
-    assert answering(bed, Answer(text), "looking at: Plan.md") == []

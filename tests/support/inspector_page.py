@@ -40,6 +40,13 @@ REPORT_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) =>
   reportViolation(`${event.effectiveDirective} refused ${event.blockedURI || "inline"}`));
 """
+FOLLOW = """
+link => new Promise((done) => {
+  addEventListener("hashchange", () => requestAnimationFrame(() => setTimeout(done)), { once: true });
+  if (location.hash === link) done();
+  location.hash = link;
+})
+"""
 RUN_AXE = """
 async (tags) => {
   const { violations } = await axe.run(document, { runOnly: { type: "tag", values: tags } });
@@ -82,6 +89,18 @@ class InspectorPage:
         self._address = address
         self.page.goto(address)
         return self.page
+
+    def show(self, link: str) -> "Page":
+        """Follows a link of the page, such as `call/116`, and waits until its view has all values."""
+        self.page.get_by_role("navigation", name="Views").wait_for()
+        self.page.evaluate(FOLLOW, f"#/{link}")
+        self.page.locator("main#view .command:visible, main#view h2").first.wait_for()
+        self.settled()
+        return self.page
+
+    def settled(self) -> None:
+        """Waits until no value of the view is on its way."""
+        self.page.locator("main#view:not(:has([aria-busy=true], .stale))").wait_for()
 
     def problems(self) -> list[str]:
         """What went wrong since the last call."""
@@ -177,4 +196,4 @@ def open_page(chromium: Chromium) -> Iterator[OpenPage]:
         problems = [problem for each in opened for problem in each.problems()]
         for each in opened:
             each.page.context.close()
-    assert problems == []
+    assert not problems, problems

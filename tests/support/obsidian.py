@@ -1,26 +1,17 @@
 """The Obsidian plugin, built with its tests, and someone who uses it on the host of its own tests."""
 
-import fcntl
 import json
-import shutil
 import subprocess
 import threading
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from support import ROOT
+from support import ROOT, npm
 
 PLUGIN = ROOT / "clients" / "obsidian"
-NODE = shutil.which("node")
-MISSING = None if NODE and shutil.which("npm") and PLUGIN.is_dir() else "node and npm are not installed"
-INSTALL_S = 120.0
-RUN_S = 120.0
+MISSING = npm.MISSING if PLUGIN.is_dir() else "clients/ is not here"
 ANSWER_S = 60.0
-UNREACHABLE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "network")
 _SOURCES = (
     *(PLUGIN / name for name in ("src", "test", "scripts", "package.json", "manifest.json", "styles.css")),
     *(ROOT / "clients" / "typescript" / name for name in ("src", "test")),
@@ -28,50 +19,14 @@ _SOURCES = (
 
 
 def built() -> Path:
-    """The folder of what was built, tests included. Workers share it: the first one builds."""
-    if MISSING is not None:
-        pytest.skip(MISSING)
-    modules = PLUGIN / "node_modules"
-    modules.mkdir(exist_ok=True)
-    with (modules / ".built").open("a+") as stamp:
-        fcntl.flock(stamp, fcntl.LOCK_EX)
-        stamp.seek(0)
-        if not (PLUGIN / "dist" / "test" / "driver.js").exists() or stamp.read() != _sources():
-            if not (modules / "typescript").exists():
-                _install()
-            done = run("node", "scripts/build.js", "--test")
-            assert done.returncode == 0, done.stderr[-4_000:]
-            stamp.truncate(0)
-            stamp.write(_sources())
+    """The folder of what was built, tests included."""
+    npm.prepared(PLUGIN, _state, [["node", "scripts/build.js", "--test"]])
     return PLUGIN / "dist"
 
 
-def run(
-    *command: str, env: dict[str, str] | None = None, timeout_s: float = RUN_S
-) -> "subprocess.CompletedProcess[str]":
-    """Runs a command in the plugin's folder."""
-    return subprocess.run(
-        command, cwd=PLUGIN, env=env, capture_output=True, text=True, timeout=timeout_s, check=False
-    )
-
-
-def _sources() -> str:
-    """A hash that changes with what is built."""
-    made = sha256()
-    for source in _SOURCES:
-        for path in sorted(source.rglob("*.*")) if source.is_dir() else [source]:
-            made.update(f"{path} ".encode() + (path.read_bytes() if path.is_file() else b""))
-    return made.hexdigest()
-
-
-def _install() -> None:
-    try:
-        done = run("npm", "install", "--no-audit", "--no-fund", "--fetch-retries=1", timeout_s=INSTALL_S)
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"npm's registry did not deliver within {INSTALL_S:g} s")
-    if done.returncode and any(sign in done.stderr for sign in UNREACHABLE):
-        pytest.skip("npm's registry cannot be reached")
-    assert done.returncode == 0, done.stderr
+def _state() -> str:
+    """Changes with what is built; and if that is gone."""
+    return f"{npm.content_of(*_SOURCES)} {(PLUGIN / 'dist' / 'test' / 'driver.js').exists()}"
 
 
 class Person:
@@ -80,7 +35,7 @@ class Person:
     def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
         driver = built() / "test" / "driver.js"
         self.process = subprocess.Popen(
-            [str(NODE), str(driver), str(vault)],
+            [str(npm.NODE), str(driver), str(vault)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

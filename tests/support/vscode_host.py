@@ -5,7 +5,6 @@ One server and one browser for each process of tests; windows share nothing that
 """
 
 import atexit
-import fcntl
 import json
 import os
 import re
@@ -24,9 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
-from support import ROOT, TESTS
+from support import ROOT, TESTS, npm
 from support.browser import CHROMIUM, Browser
 
 INSTALLED = ROOT / ".venv" / "vscode" / "node_modules"
@@ -34,7 +31,6 @@ EXTENSION = ROOT / "clients" / "vscode"
 DRIVER = TESTS / "support" / "vscode" / "driver"
 START_S = 120.0
 ANSWER_S = 80.0
-BUILD_S = 120.0
 SETTINGS = {
     "chat.disableAIFeatures": True,
     "extensions.autoCheckUpdates": False,
@@ -54,7 +50,7 @@ def _missing() -> str | None:
         return "code-server is not installed (make .venv/.vscode)"
     if CHROMIUM is None:
         return "chromium is not installed (Debian: apt-get install chromium)"
-    if not EXTENSION.is_dir() or shutil.which("npm") is None:
+    if not EXTENSION.is_dir() or npm.MISSING is not None:
         return "the extension cannot be built here: clients/vscode or npm is missing"
     return None
 
@@ -135,53 +131,13 @@ def unpack_extension(to: Path) -> None:
         shutil.copytree(Path(folder) / "extension", to)
 
 
-def installed() -> None:
-    """What the extension is built with is there, from npm; else the test is skipped. Workers share it."""
-    modules = EXTENSION / "node_modules"
-    modules.mkdir(exist_ok=True)
-    with (modules / ".installed").open("a+") as stamp:
-        fcntl.flock(stamp, fcntl.LOCK_EX)
-        stamp.seek(0)
-        wanted = (EXTENSION / "package.json").read_text()
-        if stamp.read() != wanted:
-            try:
-                run(
-                    "npm",
-                    "install",
-                    "--no-package-lock",
-                    "--ignore-scripts",
-                    "--no-audit",
-                    "--no-fund",
-                    "--fetch-retries=1",
-                )
-            except (AssertionError, subprocess.TimeoutExpired) as error:
-                pytest.skip(f"npm did not install what the extension is built with: {str(error)[-300:]}")
-            stamp.truncate(0)
-            stamp.write(wanted)
-
-
 def packed_extension(folder: Path) -> Path:
     """Builds the `.vsix` of the present sources into a folder."""
-    installed()
+    npm.prepared(EXTENSION)
     made = folder / "workspaced.vsix"
-    run("node", "scripts/build.js", str(folder / "dist"))
-    run("node", "scripts/package.js", str(made), str(folder / "dist"))
+    npm.succeed(EXTENSION, "node", "scripts/build.js", str(folder / "dist"))
+    npm.succeed(EXTENSION, "node", "scripts/package.js", str(made), str(folder / "dist"))
     return made
-
-
-def run(*command: str) -> str:
-    """The output of a command in the extension's folder, which must end with 0."""
-    done = subprocess.run(
-        command,
-        cwd=EXTENSION,
-        capture_output=True,
-        text=True,
-        timeout=BUILD_S,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
-    return str(done.stdout)
 
 
 class Window:

@@ -148,17 +148,3 @@ def test_a_socket_that_accepts_and_never_answers_holds_up_nobody_else(desk: Desk
             while connection.recv(65_536):
                 pass
     assert "s.md" not in str(here.events())
-
-
-def test_a_daemon_is_found_among_two_hundred_records_of_daemons_that_are_gone(desk: Desks) -> None:
-    here = desk()
-    [record] = Path(here.daemon.env["HOME"]).glob("**/daemons/*.json")
-    found = json.loads(record.read_text())
-    for number in range(200):
-        gone = record.with_name(f"gone-{number:03}.json")
-        gone.touch(0o600)
-        folder = here.vault / f"folder-{number:03}"
-        folder.mkdir()
-        gone.write_text(json.dumps({**found, "socket": str(here.daemon.root / "gone"), "vaults": [str(folder)]}))
-    here.showing("a.md")
-    assert here.shown().active == "a.md"

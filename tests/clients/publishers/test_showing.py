@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 
-import pytest
 from support.publishers.desk import Desk
 
 Desks = Callable[..., Desk]
@@ -123,17 +122,3 @@ def test_a_withheld_note_is_recorded_and_shown_to_no_agent(desk: Desks) -> None:
     answers = [here.client.tool("get_current_note"), here.client.tool("get_workspace_context")]
     assert "secret" not in str(answers) and "nobody may see" not in str(answers)
     assert "nobody may see" not in str(here.events())
-
-
-@pytest.mark.thorough
-def test_a_file_of_a_hundred_megabytes_is_a_note_like_any_other(desk: Desks) -> None:
-    here = desk()
-    with (here.vault / "huge.md").open("w") as file:
-        for _ in range(100):
-            file.write("a line of a very long file, as logs have them\n" * 22_000)
-    editor = here.showing("huge.md")
-    assert here.shown().active == "huge.md"
-    answer = here.client.tool("get_current_note")
-    assert len(str(answer)) < 1_000_000
-    here.opens(editor, "a.md")
-    assert here.shown().active == "a.md"

@@ -44,9 +44,8 @@ class Neovim:
     lasting: ClassVar[str] = "neovim"
     missing: ClassVar[str | None] = None if NVIM else "nvim is not installed (Debian: apt-get install neovim)"
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path, setup: str = "") -> None:
-        """`setup`: Lua that runs before the plugin starts."""
-        self._editor = Editor(home, cwd, env, setup)
+    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
+        self._editor = Editor(home, cwd, env)
         self._editor.lua("vim.cmd('cd ' .. vim.fn.fnameescape(...))", str(vault))
 
     def __enter__(self) -> Self:

@@ -188,6 +188,6 @@ function Selected({ selection, isNew }) {
   return html`<p>
       selected ${startLine === 0 ? "something that is not shown" : startLine === endLine ? `line ${startLine}` : `lines ${startLine} to ${endLine}`}${isNew && html` <${New} />`}
     </p>
-    ${text && html`<blockquote>${text}</blockquote>`}
+    ${text && html`<blockquote tabindex="0">${text}</blockquote>`}
     ${textSha256 && html`<p class="quiet">its text is kept as the blob <code>${textSha256.slice(0, 12)}</code></p>`}`;
 }
