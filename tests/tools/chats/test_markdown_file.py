@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import DATA
-from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_events.schema.catalogue import AttachmentKind, Form, Role
@@ -191,59 +190,6 @@ def test_any_text_at_all_is_read_or_refused_by_its_type(text: str) -> None:
         assert again.chat == read.chat
 
 
-LIKE_OURS = (
-    *(
-        "**user**",
-        "**summary** \r",
-        "**assistant** · yesterday",
-        "**robot** · 2026-03-01",
-        "[Context: Notes: a.md]",
-    ),
-    *(
-        "[Context:",
-        "<!-- workspaced: {} -->",
-        "<!-- workspaced:",
-        "",
-        " \t",
-        "**user**: text",
-        "**bold**",
-        "words",
-    ),
-)
-
-
-@pytest.mark.parametrize("marks", ["", "\\", "\\\\"])
-def test_a_line_that_looks_like_one_of_the_files_own_is_a_line_of_its_text(marks: str) -> None:
-    for line in LIKE_OURS:
-        text = f"{marks}{line}\n{marks}{line}\nx\n{marks}{line}\ny\n{marks}{line}"
-        chat = Chat(summary=SavedSummary(text), messages=(user(text), user(text, note("a.md"), id="m")))
-        read = read_chat(write_chat(chat))
-        assert read.chat == chat and read.warnings == ()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a\n",
-        "\n\na",
-        "a\r\nb\r\n",
-        "a\rb",
-        "",
-        "\n",
-        " ",
-        "\\",
-        "\\\n",
-        "\ufeffa",
-        "a\u2028b",
-        "\x00",
-        "a\n\\ \nb",
-    ],
-)
-def test_the_ends_of_a_text_are_kept_to_the_character(text: str) -> None:
-    chat = Chat(messages=(user(text), user("next"), user(None), user(text)))
-    assert [each.text for each in read_chat(write_chat(chat)).chat.messages] == [text, "next", None, text]
-
-
 def test_unknown_front_matter_of_a_newer_version_is_kept_and_written_again() -> None:
     text = '---\nworkspaced-chat: 2\nworkspaced: private\nnext: {a: [1, "x"]}\n---\n\n**user**\n\nHi.\n'
     read = read_chat(text)
@@ -285,15 +231,6 @@ def test_a_person_reads_names_and_words_and_the_rest_is_in_a_comment() -> None:
     assert lines[9:] == ["", "What is left?", "", "**assistant**", "", "Two things.", ""]
 
 
-def test_a_name_stands_on_the_one_line_whatever_it_holds() -> None:
-    text = write_chat(Chat(messages=(user("Hi.", note(" a\n\u2028\ufeffb.md")),)))
-    assert "[Context: Notes: \\u{20}a\\u{a}\\u{2028}\\u{feff}b.md]" in text.split("\n")
-
-
-def test_a_message_that_hides_nothing_has_no_comment() -> None:
-    assert "<!--" not in write_chat(Chat(messages=(user("Hi.", note("a.md")),)))
-
-
 # -- what a person changes --
 
 
@@ -315,12 +252,6 @@ def test_an_attachment_without_a_name_is_only_in_the_comment_and_stays() -> None
     attached = SavedAttachment("active_note")
     text = write_chat(Chat(messages=(user("x", attached, note("a.md")),)))
     assert read_chat(text.replace("[Context: Notes: a.md]\n", "")).chat.messages[0].attachments == (attached,)
-
-
-def test_another_time_or_role_in_the_heading_is_the_one() -> None:
-    text = write_chat(Chat(messages=(user("x", id="m", at="2026-03-01T12:00:30Z"),)))
-    [message] = read_chat(text.replace("**user** · 2026-03-01 12:00", "**assistant** · yesterday")).chat.messages
-    assert (message.role, message.at, message.id) == ("assistant", "yesterday", "m")
 
 
 @pytest.mark.parametrize("change", [lambda text: text.replace("\n", "\r\n"), lambda text: "\ufeff" + text])
@@ -374,11 +305,6 @@ def test_a_text_that_is_no_chat_is_refused(text: str) -> None:
     assert "**user**" in refused.value.hint
 
 
-def test_an_id_that_stands_twice_is_the_first_messages_alone() -> None:
-    one = '**user**\n<!-- workspaced: {"id":"m"} -->\nHi.\n'
-    assert [each.id for each in read_chat(one * 2).chat.messages] == ["m", None]
-
-
 # -- files of other tools --
 
 
@@ -405,14 +331,6 @@ def test_a_file_of_an_older_tool_is_read_with_its_names_and_times() -> None:
     assert third.text == "Thanks." and third.attachments == ()
 
 
-def test_context_inlined_in_an_older_message_stays_where_it_is() -> None:
-    first, second = read_file("inlined.md").chat.messages
-    assert first.attachments == () and first.text is not None
-    assert first.text.startswith("# Additional context:\n\n<note_context>")
-    assert first.text.endswith("</note_context>\n\n[User query]: What is left?")
-    assert "[Context: Notes: not.md]" in first.text and second.text == "Nothing."
-
-
 @pytest.mark.parametrize(
     ("line", "names"),
     [
@@ -427,11 +345,6 @@ def test_context_inlined_in_an_older_message_stays_where_it_is() -> None:
 def test_names_of_an_older_line_keep_their_commas_and_bars(line: str, names: list[str]) -> None:
     [message] = read_chat(f"**user**: Hi.\n[Context: {line}]\n").chat.messages
     assert [each.id for each in message.attachments] == names and message.text == "Hi."
-
-
-def test_what_an_older_message_says_in_its_only_line_is_its_text() -> None:
-    [message] = read_chat("**user**: [Context: Notes: a.md]\n").chat.messages
-    assert message.text == "[Context: Notes: a.md]" and message.attachments == ()
 
 
 def test_what_is_broken_in_an_older_file_is_named() -> None:
@@ -449,36 +362,3 @@ def test_an_older_file_is_written_in_our_form_and_read_as_the_same() -> None:
 
 
 # -- long files --
-
-
-def seconds(text: str) -> float:
-    return thread_seconds(lambda: write_chat(read_chat(text).chat))
-
-
-@pytest.mark.parametrize(
-    ("begin", "piece"),
-    [
-        ("", "**user**\n\nHi.\n"),
-        ("**user**\n", "\\"),
-        ("**user**\n", " "),
-        ("**user**\n", "\n"),
-        ("**user**\n", "\\\n"),
-        ("**user**\n[Context: Notes: ", "a, "),
-        ("**user**\n[Context: Notes: ", "a.md | Notes: "),
-        ("**user**\n[Context: Notes: ", "\\"),
-        ("**user**\n[Context: Notes:", " "),
-        ("**user** ·", " "),
-        ("**user**", " "),
-        ("**user** ·", " \r"),
-        ("", "**x** · "),
-        ("", "**user**: Hi.\n"),
-        ("**user**: Hi.\n", "[Context: Notes: a.md]\n"),
-        ("**user**: Hi.\n[Context: Notes: ", "a.md, "),
-        ("**user**: Hi.\n[Context: Notes: ", "a, "),
-        ("**user**: Hi.\n[Context: Notes: ", "a | "),
-    ],
-)
-def test_a_file_is_read_in_linear_time(begin: str, piece: str) -> None:
-    end = "]\n\n**user**\n" if "**user**: " not in begin else "]\n"
-    mark = MARK if ": Hi" not in begin + piece else ""
-    assert grows_linearly(lambda count: seconds(f"{mark}{begin}{piece * count}{end}"), 2_500, 10_000)

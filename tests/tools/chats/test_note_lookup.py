@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from workspaced_tools.chats.markdown_file import read_chat
 from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment, SavedMessage
 from workspaced_tools.chats.note_lookup import looked_up
 
@@ -99,23 +98,12 @@ def test_a_name_of_several_notes_is_left_out_with_all_of_them_sorted(make_world:
     assert told(read) == [(10, "NOTE_AMBIGUOUS", every), (11, "NOTE_AMBIGUOUS", every)]
 
 
-def test_a_name_that_search_cannot_tell_is_found_all_the_same(make_world: MakeWorld) -> None:
-    names = ("!!!", "\u00c9cole", "\u65e5\u672c", "a_b-c", 'it\'s "so" (*)')
-    world = make_world({f"x/{name}.md": "" for name in names})
-    assert find(world, *names).warnings == find(world, "\u00e9COLE").warnings == ()
-
-
 def test_a_note_at_the_root_does_not_stand_for_one_of_the_same_name_in_another_folder(
     make_world: MakeWorld,
 ) -> None:
     world = make_world({"b.md": "# B\n", "x/b.md": "# B\n"})
     read = find(world, "q/b.md", "b")
     assert ids(read) == [None, "b.md"] and told(read) == [(10, "NOTE_AMBIGUOUS", ("b.md", "x/b.md"))]
-
-
-def test_notes_that_are_not_archived_win(make_world: MakeWorld) -> None:
-    world = make_world({"b/n.md": "# B\n", "x/n.md": "# B\n"}, archived=("b/n.md",))
-    assert ids(find(world, "n")) == ["x/n.md"]
 
 
 def test_a_title_or_a_part_of_a_name_is_no_file_name_but_is_told_as_near(world: Any) -> None:
@@ -175,12 +163,3 @@ def test_without_a_vault_all_stays_and_that_is_said_once(make_world: MakeWorld) 
     read = find(make_world(None), "a.md", "b.md")
     assert ids(read) == ["a.md", "b.md"] and told(read) == [(1, "NO_ACTIVE_VAULT", ())]
     assert looked_up(chat(SavedAttachment("url", "u")), make_world(None).view()).warnings == ()
-
-
-def test_warnings_of_reading_stay_first(world: Any) -> None:
-    read = looked_up(read_chat("Words.\n**user**\n[Context: Notes: gone.md, b.md]\n\nHi.\n"), world.view())
-    assert [(each.line, each.code) for each in read.warnings] == [
-        (1, "TEXT_BEFORE_MESSAGES"),
-        (2, "NOTE_NOT_FOUND"),
-    ]
-    assert [each.id for each in read.chat.messages[0].attachments] == ["x/b.md"]

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from workspaced_tools.editing.positions import Encoding, Position, Positions
 
-ENCODINGS = st.sampled_from(["utf-8", "utf-16", "utf-32"])
 TEXT = "a\r\n𝄞é𝄞b\rlast\n"
 
 
@@ -31,11 +30,6 @@ def test_what_lies_beyond_is_the_end() -> None:
     assert positions.at(10_000) == Position(3, 0)
 
 
-def test_within_a_character_is_its_beginning() -> None:
-    assert Positions("𝄞b").offset(Position(0, 1)) == 0
-    assert Positions("𝄞b", "utf-8").offset(Position(0, 3)) == 0
-
-
 @given(
     st.text(alphabet=st.sampled_from("a\r\né𝄞 \u2028"), max_size=30),
     st.sampled_from(["utf-8", "utf-16", "utf-32"]),
@@ -47,7 +41,3 @@ def test_each_offset_of_a_character_comes_back(text: str, encoding: Encoding) ->
         if not text.encode()[:at].endswith(b"\r") or character != "\n":
             assert positions.offset(positions.at(at)) == at or character in "\r\n"
         at += len(character.encode())
-
-
-def test_half_a_character_moves_nothing_behind_it() -> None:
-    assert Positions("\ud800b").at(1) == Position(0, 1)

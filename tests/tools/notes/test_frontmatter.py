@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.growth import costs_less_than, grows_linearly, thread_seconds
+from support.growth import costs_less_than
 from support.profiles import examples
 
 from workspaced_tools.limits import FRONT_MATTER_CHARS_MAX
@@ -78,13 +78,6 @@ def test_scalars_keep_their_written_form() -> None:
     assert fields == {**{f"k{at}": value for at, value in enumerate(values.values())}, "2": "x", "true": "y"}
 
 
-@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
-def test_a_number_is_one_only_if_writing_it_gives_the_same_text(number: float) -> None:
-    for text in (str(number), msgspec.json.encode(number).decode() if abs(number) < 2**63 else str(number)):
-        [value] = split(f"---\na: {text}\n---\n")[0].values()
-        assert value == text or msgspec.json.encode(value).decode() == text
-
-
 UNREADABLE = [
     *["a: [1\n", "a: b: c\n", "a:\n\tb: 1\n", "a: \x01\n", "a: \0\n", "a: @x\n", "[1, 2]: x\n", "a: {{b}}\n"],
     *["one value\n", "a: &a [*a]\n", 'a: "\\ud800"\n', "a: " + "[" * 900 + "]" * 900 + "\n", "a: *unknown\n"],
@@ -136,15 +129,6 @@ def alias_bomb(width: int, depth: int) -> str:
 )
 def test_alias_bombs_are_refused_before_they_grow(yaml: str) -> None:
     assert costs_less_than(0.5, lambda: failed(f"---\n{yaml}---\n"))
-
-
-@pytest.mark.parametrize("unit", ["---", "-", "--- ", "\n", "a: b\n", "\r", " ", "&a ", "*a "])
-def test_splitting_takes_linear_time(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = "---\n" + unit * (length // len(unit))
-        return thread_seconds(lambda: split_front_matter(text))
-
-    assert grows_linearly(seconds, 100_000, 400_000)
 
 
 @settings(max_examples=examples(200))

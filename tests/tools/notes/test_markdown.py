@@ -40,30 +40,6 @@ def note(text: str, path: str = "work/The Plan.md") -> Note:
 @pytest.mark.parametrize(
     ("written", "parts"),
     [
-        ("[[Plan]]", ("Plan", None, None, None, False)),
-        ("[[ a/Plan.md |the plan]]", ("a/Plan.md", None, None, "the plan", False)),
-        ("[[Plan#Goals]]", ("Plan", "Goals", None, None, False)),
-        ("[[Plan#Goals#First|g]]", ("Plan", "Goals#First", None, "g", False)),
-        ("[[Plan#^b1]]", ("Plan", None, "b1", None, False)),
-        ("[[Plan^b1]]", ("Plan", None, "b1", None, False)),
-        ("[[Plan#E = mc^2]]", ("Plan", "E = mc^2", None, None, False)),
-        ("![[Plan#Goals]]", ("Plan", "Goals", None, None, True)),
-        ("[[Plan|a *b* `c`]]", ("Plan", None, None, "a *b* `c`", False)),
-        ("[[v1.2 plan & `x`]]", ("v1.2 plan & `x`", None, None, None, False)),
-        ("[[größe|Ö]]", ("größe", None, None, "Ö", False)),
-        ("[[a|]]", ("a", None, None, None, False)),
-    ],
-)
-def test_wikilinks_are_taken_apart(written: str, parts: tuple[object, ...]) -> None:
-    (link,) = links(f"see {written} there")
-    assert (link.target, link.heading, link.block, link.alias, link.embed) == parts
-    assert (link.wiki, link.raw) == (True, written)
-    assert contexts(f"see {written} there") == [f"see {written} there"]
-
-
-@pytest.mark.parametrize(
-    ("written", "parts"),
-    [
         ("[t](a.md)", ("a.md", None, None, "t", False)),
         ("[t](../b%20c/a.MD)", ("../b c/a.MD", None, None, "t", False)),
         ("[t](<b c.md> 'x')", ("b c.md", None, None, "t", False)),
@@ -105,25 +81,6 @@ def test_these_are_no_links_to_notes(body: str) -> None:
     assert targets(body) == []
 
 
-def test_links_are_found_in_lists_quotes_tables_headings_and_footnotes() -> None:
-    body = "- [ ] [[a]]\n  - *[[b]]*\n\n> [[c]]\n\n| x |\n|---|\n| [[d\\|D]] |\n\n# [[e]]\n\n[^1]: [[f]]\n"
-    assert targets(body) == ["a", "b", "c", "d", "e", "f"]
-    assert links(body)[3].alias == "D"
-
-
-def test_a_lone_carriage_return_ends_a_line_everywhere() -> None:
-    body = "```\r[[code]]\r```\r# One\r<div>\r\r[[a]]\r\n"
-    found = parse_markdown(body)
-    assert [(heading.text, heading.line) for heading in found.headings] == [("One", 4)]
-    assert [(link.target, link.line) for link in found.links] == [("a", 7)]
-    assert title_and_tags(body) == ("One", ())
-
-
-def test_every_occurrence_is_given_in_document_order_with_its_raw_line() -> None:
-    found = parse_markdown("[[a]]\n\né [[b]] [[a]]\r\n[x\ny](c.md)\n").links
-    assert [(link.target, link.line) for link in found] == [("a", 1), ("b", 3), ("a", 3), ("c.md", 4)]
-
-
 def test_the_context_is_the_trimmed_line_and_of_a_long_one_what_is_around_the_link() -> None:
     assert contexts("  - see [[a]]  \nnext")[0] == "- see [[a]]"
     long = "é" * 500 + " [[a]] " + "ü" * 500
@@ -135,24 +92,10 @@ def test_the_context_is_the_trimmed_line_and_of_a_long_one_what_is_around_the_li
     assert len(contexts("[[a|" + "b" * 1000 + "]]")[0]) == LINK_CONTEXT_CHARS_MAX
 
 
-def test_headings_are_atx_with_the_space_and_setext() -> None:
-    body = "# One `c` *e*\n\n##Not\n\n###### Six ######\n\nTwo\nlines\n---\n\n"
-    body += "```\n# code\n```\n> # Quoted [[x|y]]\n#\n"
-    found = parse_markdown(body).headings
-    expected = [(1, "One c e", 1), (6, "Six", 5), (2, "Two lines", 7), (1, "Quoted y", 14), (1, "", 15)]
-    assert [(heading.level, heading.text, heading.line) for heading in found] == expected
-
-
 def test_tags_follow_obsidians_rule() -> None:
     body = "#a b#no #1 #1a #a/b-c_d, (#no2) #été #日本 #x/ **#bold** \\#no &#35;no #a\n- #item\n>#quoted\n"
     assert parse_markdown("\\#escaped").tags == ()
     assert parse_markdown(body).tags == ("a", "1a", "a/b-c_d", "été", "日本", "x", "bold", "item", "quoted")
-
-
-def test_tags_are_not_found_in_code_links_urls_math_html_and_heading_marks() -> None:
-    body = "`#a` [#b](x.md) [[c #d]] http://x/#e $#f$ <!-- #g --> <i title=' #h'>\n\n"
-    body += "```\n#i\n```\n\n    #j\n\n# #k\n#\n"
-    assert parse_markdown(body).tags == ("k",)
 
 
 def test_what_is_beyond_a_limit_is_left_out_and_said() -> None:
@@ -197,34 +140,6 @@ def test_windows_end_where_a_block_does(monkeypatch: pytest.MonkeyPatch) -> None
     whole = parse_markdown(body)
     monkeypatch.setattr(markdown, "MARKDOWN_WINDOW_BYTES", 100)
     assert parse_markdown(body) == whole
-
-
-def test_a_comment_is_no_heading_tag_or_link() -> None:
-    body = "%%\n# Hidden\n#hidden [[Other]]\n%%\n# Shown\n\na %%[[b]] #c%% d `%%` e `%%` [[f]] %%\n"
-    found = parse_markdown(body)
-    assert [(heading.text, heading.line) for heading in found.headings] == [("Shown", 5)]
-    assert ([link.target for link in found.links], found.tags) == (["f"], ())
-
-
-@pytest.mark.parametrize("name", ["Sq]uare", "wiki [link]", "[draft] plan", "a [b] c [d]"])
-def test_a_wikilink_may_have_brackets_in_its_name(name: str) -> None:
-    body = f"# T [[{name}|x]]\n\nsee [[{name}#h|alias]], ![[{name}]] and [[b]]\n"
-    assert [(link.target, link.heading, link.alias, link.embed) for link in links(body)] == [
-        (name, None, "x", False),
-        (name, "h", "alias", False),
-        (name, None, None, True),
-        ("b", None, None, False),
-    ]
-    assert links(body)[1].raw == f"[[{name}#h|alias]]"
-
-
-def test_of_several_spellings_of_a_tag_the_most_frequent_is_given_once() -> None:
-    assert parse_markdown("#foo #FOO #b #FOO #B").tags == ("FOO", "b")
-
-
-def test_words_are_runs_of_letters_and_ideographs_count_singly() -> None:
-    assert word_count("# It's a well-known **fact** — 3.5 日本語 café\n") == 10
-    assert word_count("") == 0
 
 
 IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

@@ -59,23 +59,6 @@ def test_a_heading_gives_its_section_up_to_the_next_one_of_its_level_or_higher(a
     assert "warnings" not in result
 
 
-def test_whole_gives_the_note_and_without_content_the_section_is_only_located(ask: Call) -> None:
-    data = ask(TEXT, "Next", whole=True)["data"]
-    assert data["content"] == TEXT
-    assert TEXT[data["section"]["offset"] :].startswith("## Next")
-    located = ask(TEXT, "Next", includeContent=False)["data"]
-    assert located["section"]["startLine"] == 15
-    assert located.keys().isdisjoint({"content", "sha256"})
-
-
-def test_a_block_gives_its_paragraph(ask: Call) -> None:
-    data = ask(FRONT + TEXT, "^g1")["data"]
-    assert data["content"] == "A goal. ^g1\n"
-    at = TEXT.index("A goal")
-    assert data["section"] == {"block": "g1", "startLine": 12, "endLine": 12, "offset": at}
-    assert "block" not in data, "the section has it"
-
-
 @settings(max_examples=examples(50))
 @given(st.integers(100, 1500), st.sampled_from(["Long", "Before", "Last"]))
 def test_pages_go_on_within_the_section_and_end_with_it(
@@ -177,13 +160,6 @@ def test_nested_headings_lead_down() -> None:
             found = section_of(NESTED, fragment)
             assert found is not None and next(line for line in found.split("\n") if line.isdigit()) == number
     assert [section_of(NESTED, each) for each in ("B#A", "A#B#C#D", "A#B#C#D#E#F#G#H")] == [None] * 3
-
-
-def test_headings_in_quotes_lists_and_code_end_no_section_around_them() -> None:
-    text = "# A\n\n> # Quoted\n> more\n\n- # Listed\n\n```\n# code\n```\nend\n\n# B\n"
-    assert section_of(text, "A") == text[: text.index("# B")]
-    assert section_of(text, "Quoted") == "> # Quoted\n> more\n\n"
-    assert section_of(text, "code") is None
 
 
 # -- blocks --

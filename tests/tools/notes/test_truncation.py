@@ -59,14 +59,6 @@ def open_fence(text: str) -> bool:
     return bool(run)
 
 
-def test_the_hard_cut_fills_the_limit_to_the_last_character() -> None:
-    page = truncate("a" * 1000, 100)
-    assert page.text == "a" * 77 + " " + MARKER
-    assert len(page.text) == 100
-    assert (page.truncation.returned_length, page.truncation.next_offset) == (77, 77)
-    assert page.truncation.original_length == 1000
-
-
 @pytest.mark.parametrize(("at", "counts"), [(70, False), (71, True), (100, True), (101, False)])
 def test_a_sentence_or_paragraph_that_ends_counts_only_beyond_seventy_percent_of_the_room(
     at: int, counts: bool
@@ -90,12 +82,6 @@ def test_a_paragraph_break_goes_before_a_later_sentence_end_and_that_before_a_la
 def test_sentences_end_in_every_script_and_before_line_breaks(end: str) -> None:
     text = "x " * 40 + "end" + end + "z" * 500
     assert truncate(text, LIMIT_AT_SPACE).text == "x " * 40 + "end" + end.rstrip() + " " + MARKER
-
-
-def test_a_crlf_is_never_split_and_crlf_paragraphs_count() -> None:
-    text = "a" * 80 + "\r\n\r\n" + "b" * 500
-    assert truncate(text, LIMIT_AT_PARAGRAPH).text == "a" * 80 + "\n\n" + MARKER
-    assert truncate("a" * 99 + "\r\n" * 300, LIMIT_AT_SPACE).truncation.returned_length == 99
 
 
 def test_a_cut_in_code_goes_before_the_fence_if_that_keeps_seventy_percent() -> None:
@@ -122,12 +108,6 @@ def test_a_table_is_cut_between_its_rows() -> None:
     page = truncate(text, 200)
     assert page.text.endswith("| one. two | three |\n\n" + MARKER)
     assert text[page.truncation.next_offset or 0 :].startswith("\n| one.")
-
-
-def test_an_offset_at_or_beyond_the_end_gives_an_empty_last_page() -> None:
-    for offset in (10, 11, 1000):
-        page = truncate("a" * 10, 100, offset)
-        assert (page.text, page.truncation.returned_length, page.truncation.next_offset) == ("", 0, None)
 
 
 @pytest.mark.parametrize(("limit", "offset"), [(0, 0), (-1, 0), (100, -1)])

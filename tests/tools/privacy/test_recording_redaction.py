@@ -28,18 +28,17 @@ from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
 from workspaced_events.projections.conversations import NO_CONVERSATIONS
 from workspaced_events.projections.peers import NO_PEERS
 from workspaced_events.projections.visits import VisitFold, visits_from
-from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.replay.bundle import Versions
 from workspaced_events.replay.log_slice import Slice, cut
 from workspaced_events.replay.open import open_source
-from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import DirectorySource, Source
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.notes.note import Note, StatKey
-from workspaced_tools.ports.questions import LinkTargets, Names, NoteCount, Overview, Search
+from workspaced_tools.ports.questions import LinkTargets, Names, Overview, Search
 from workspaced_tools.ports.vault import Found, LinkName, LinkTarget, NoteRef, SearchQuery
 from workspaced_tools.privacy import recording_redaction
-from workspaced_tools.privacy.recording_redaction import Redacted, redact, redacted_markdown
+from workspaced_tools.privacy.recording_redaction import Redacted, redact
 from workspaced_tools.privacy.rephrased_answers import Rephrased
 from workspaced_tools.recording.format import Exchange, RecordedNote
 from workspaced_tools.replay.bundling import make_bundle
@@ -283,32 +282,6 @@ def blob_text(part: Slice, name: str) -> str:
     return content.decode()
 
 
-def test_equal_names_stay_equal_and_titles_fit_their_paths(session: Any) -> None:
-    for name in ("Project Plan", "Other Plan"):
-        sessions.write(session.vaults["one"], f"work/{name}.md", b"Body, see [[project plan]].\n")
-    session.open()
-    for name in ("Project Plan", "Other Plan"):
-        session.look_at(f"work/{name}.md")
-    for reference in ("project plan", "Project Plan", "work/Project Plan.md"):
-        session.call("get_note_by_reference", {"reference": reference})
-    session.close()
-    with redacted_bundle(session.data) as (content, _made, _part), open_source(io.BytesIO(content)) as source:
-        found = [json.loads(each.answered or b"")["data"] for each in verified(source)]
-        state = to_json(replay(source).state)
-    assert len({(each["id"], each["title"]) for each in found}) == 1
-    path, title = found[0]["id"], found[0]["title"]
-    folder, _, name = path.partition("/")
-    assert name == f"{title}.md"
-    assert [len(word) for word in title.split()] == [7, 4]
-    assert title.istitle()
-    assert [each.id for each in state.recent_notes][1] == path
-    assert state.active_note is not None
-    other = state.active_note.id
-    assert other.startswith(f"{folder}/")
-    assert other.split()[1] == path.split()[1], "both are called Plan"
-    assert f"[[{title.lower()}]]" in found[0]["content"]
-
-
 # -- any session --
 
 steps = st.lists(
@@ -420,13 +393,6 @@ def answers() -> Rephrased:
     )
 
 
-def test_a_question_that_was_asked_gets_its_answers_one_after_the_other() -> None:
-    asked = answers()
-    assert [asked.to(NoteCount()) for _ in range(3)] == [1, 2, 2]
-    assert asked.to(names("a.md", "b.md")) == [A, B]
-    assert asked.to(Search(SearchQuery("y", 1))).total == 2
-
-
 def test_each_item_of_a_list_keeps_its_own_answer_whatever_is_asked_with_it() -> None:
     asked = answers()
     assert asked.to(names("c.md", "b.md")) == [None, B]
@@ -507,15 +473,6 @@ def test_every_text_of_every_answer_is_hidden_unless_it_is_listed(kind: Any) -> 
 def test_where_a_file_lay_on_its_disk_is_hidden() -> None:
     note = RecordedNote(Note.__struct_fields__[0], StatKey(17, 18, 19, 20, 21), 22, "s", NOTE_SHA)  # type: ignore[arg-type]
     assert redaction().value(note).stat == StatKey(0, 0, 19, 20, 21)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "---\ntitle: x\n---\n", "no front matter\ntitle: y\n", "---\nbroken", "\n---\n"]
-)
-def test_a_note_keeps_the_keys_that_the_tools_know_in_its_front_matter_only(text: str) -> None:
-    made = redacted_markdown(Pseudonyms(KEY).text, text)
-    assert len(made) == len(text)
-    assert ("title:" in made) == text.startswith("---\ntitle")
 
 
 def test_a_damaged_recording_counts_as_none(called: Any) -> None:

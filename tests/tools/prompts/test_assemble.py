@@ -2,11 +2,11 @@
 
 import pytest
 from msgspec.structs import replace
-from support.conversation import Talk, user_text
+from support.conversation import Talk
 
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.errors import ArgumentInvalid, NotRecorded
+from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.model.types import Artifact, Block, Provided
 
@@ -65,14 +65,6 @@ def test_where_there_are_only_carriers_pins_come_before_all_else() -> None:
     assert last[2].text == "And this."
 
 
-def test_without_a_users_message_pins_are_one_at_the_beginning() -> None:
-    chat = Talk()
-    said = chat.answer("Hello.")
-    turn = chat.prompt(said, provided=(chat.provided("p", "Pinned."),))
-    assert turn.messages[1].role == "user" and "Pinned." in user_text(turn)
-    assert [each.role for each in turn.messages].count("user") == 1
-
-
 # -- what cannot be assembled --
 
 
@@ -86,10 +78,3 @@ def test_a_turn_of_another_conversation_or_version_or_of_no_message_is_refused()
     ):
         with pytest.raises(ArgumentInvalid):
             assemble(chat.now, wrong, chat.texts)
-
-
-def test_a_text_that_is_not_kept_is_not_made_up() -> None:
-    chat = Talk()
-    message = chat.say("1")
-    with pytest.raises(NotRecorded):
-        assemble(chat.now, chat.turn(message, Artifact("note", "a.md", "A", "0" * 64)), chat.texts)

@@ -197,24 +197,11 @@ def test_each_prompt_has_an_outcome_a_cause_and_what_was_expected(story: Story, 
     assert (story.last.outcome, story.last.cause, story.last.expected) == (outcome, cause, expected)
 
 
-def test_what_another_conversation_left_in_the_cache_makes_the_first_prompt_a_hit() -> None:
-    story = Story()
-    story.ask("m1", 1_900)
-    assert (story.last.outcome, story.last.cause) == ("hit", account_of.FIRST)
-
-
 def test_a_prefix_that_no_provider_keeps_is_not_blamed_on_it() -> None:
     story = Story()
     for message in ("m1", "m2"):
         story.ask(message, 0, prefix=account_of.CACHED_TOKENS_MIN - 1)
     assert (story.last.outcome, story.last.cause) == ("miss", account_of.TOO_SHORT)
-
-
-def test_the_history_counts_where_its_size_is_known(story: Story) -> None:
-    story.ask("m2")
-    story.ask("m3")
-    before = story.now.prompts[-2]
-    assert account(story.now, {before.seq: 700})[-1].expected == before.prefix_tokens + 700
 
 
 def test_of_a_prompt_whose_predecessor_is_forgotten_nothing_is_said() -> None:
@@ -224,16 +211,6 @@ def test_of_a_prompt_whose_predecessor_is_forgotten_nothing_is_said() -> None:
     told = account(story.now)
     assert len(told) == PROMPTS_MAX - 1
     assert account_of.FIRST not in {each.cause for each in told}
-
-
-def test_each_pipeline_is_held_against_its_own_prompts(story: Story) -> None:
-    story.ask("m2", cached=SYSTEM)
-    story.prompt("m2", pipeline="compression", system="sum it up")
-    story.report("m2", 0)
-    story.ask("m3", cached=SYSTEM + BLOCK)
-    assert (story.last.outcome, story.last.cause, story.last.expected) == ("hit", None, SYSTEM + BLOCK)
-    other = account(story.now)[-2]
-    assert (other.pipeline, other.outcome, other.cause) == ("compression", "miss", account_of.FIRST)
 
 
 def test_prompts_of_two_pipelines_differ_for_that_reason(story: Story) -> None:

@@ -12,7 +12,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
-from workspaced_tools.prompts.citations.renumber import RANGE_MAX, Cited, cited
+from workspaced_tools.prompts.citations.renumber import Cited, cited
 from workspaced_tools.prompts.sources.search_block import Source
 
 A = Source(1, "Alpha", "a b.md")
@@ -43,13 +43,6 @@ def tokens_of(text: str) -> list:
 
 
 # -- marks --
-
-
-def test_citations_are_numbered_by_first_mention_and_listed() -> None:
-    done = cited("Gamma says so [^3]. Alpha too [^1], and again [^3].\n", CATALOGUE)
-    assert done.text == f"Gamma says so [^1]. Alpha too [^2], and again [^1].\n\n{listed(C_LINK, A_LINK)}"
-    assert done.sources == (Source(1, C.title, C.source), Source(2, A.title, A.source))
-    assert (done.unknown, done.fallback) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -127,30 +120,7 @@ def test_code_stays_to_the_byte(code: str) -> None:
     assert body_of(f"Beta [^2]:\n\n{code}\n\nend [^2]") == f"Beta [^1]:\n\n{code}\n\nend [^1]"
 
 
-def test_a_fence_that_is_open_at_the_end_is_closed_before_the_list() -> None:
-    for fence in ("```", "~~~~"):
-        done = cited(f"So [^3]\n\n{fence}py\nx[^1]\n\n", CATALOGUE)
-        assert done.text == f"So [^1]\n\n{fence}py\nx[^1]\n\n{fence}\n\n{listed(C_LINK)}"
-        assert cited(done.text, CATALOGUE) == done
-
-
 # -- numbers that nothing has --
-
-
-@pytest.mark.parametrize(
-    ("answer", "shown"),
-    [
-        ("Alpha [^1] and [^9] more [^8].", "Alpha [^1] and more."),
-        ("Alpha [^9][^1].", "Alpha [^1]."),
-        ("Alpha [^9, ^1, ^8].", "Alpha [^1]."),
-        ("Alpha[^9]beta [^1]", "Alphabeta [^1]"),
-        ("| [^9] | [^1] |", "| | [^1] |"),
-    ],
-)
-def test_numbers_that_the_catalogue_has_not_go_and_are_told(answer: str, shown: str) -> None:
-    done = cited(answer, CATALOGUE)
-    assert done.text.partition("\n\n#### Sources")[0] == shown
-    assert set(done.unknown) == {int(n) for n in re.findall("[89]", answer)}
 
 
 MARKS = ["[^9]", "[9]", "^[9]", "【9†source】", "[9†source]", "[9, 8]", "[^9, ^8]", "[8-9]", "[9][8]", "[9], [8]"]
@@ -189,23 +159,6 @@ def test_an_unknown_number_goes_with_all_that_held_only_it(mark: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("[1, 9]", "[^1]"),
-        ("[9][1]", "[^1]"),
-        ("[1][9]", "[^1]"),
-        ("[1], [9], [3]", "[^1], [^2]"),
-        ("([1]; [9])", "([^1])"),
-        ("**[1]** **[9]**", "**[^1]**"),
-        ("【9†source】【1†source】", "[^1]"),
-    ],
-)
-def test_of_several_numbers_only_the_known_stay(written: str, shown: str) -> None:
-    assert body_of(f"so {written} it is") == f"so {shown} it is"
-    assert body_of(f"so {written}.") == f"so {shown}."
-
-
-@pytest.mark.parametrize(
     "text",
     [
         *["f() and () [] **** x  y , z .", "- [ ] a task", r"\[9]", "a[9]", "> quoted [9] (8)\n> and **[9]**"],
@@ -219,14 +172,6 @@ def test_what_stood_empty_or_is_protected_stays(text: str) -> None:
     done = cited(answer, CATALOGUE)
     assert done.text == f"{answer}\n\n{listed(A_LINK)}"
     assert done.unknown == ()
-
-
-def test_of_a_range_that_is_too_long_the_ends_are_cited() -> None:
-    many = tuple(Source(i, f"t{i}", f"{i}.md") for i in range(1, 60))
-    assert len(cited(f"x [^1-{RANGE_MAX}]", many).sources) == RANGE_MAX
-    assert len(cited(f"x [^2-{RANGE_MAX + 2}]", many).sources) == RANGE_MAX + 1
-    assert [each.title for each in cited("x [^1-50]", many).sources] == ["t1", "t50"]
-    assert cited("x [^1-999999999]", many).unknown == (999999999,)
 
 
 # -- lists of sources --
@@ -266,27 +211,6 @@ def test_a_models_own_list_at_the_end_gives_way_to_ours(section: str) -> None:
 )
 def test_what_is_no_list_of_ours_at_the_end_stays(section: str) -> None:
     assert cited(f"So [^3].\n\n{section}", CATALOGUE).text == f"So [^1].\n\n{section}\n\n{listed(C_LINK)}"
-
-
-def test_a_definition_in_the_middle_goes_and_other_footnotes_stay() -> None:
-    answer = "So [^3] and [^note].\n\n[^3]: Gamma\n[^note]: Mine, see [^1].\n\nEnd.\n"
-    assert cited(answer, CATALOGUE).text == (
-        f"So [^1] and [^note].\n\n[^note]: Mine, see [^2].\n\nEnd.\n\n{listed(C_LINK, A_LINK)}"
-    )
-
-
-def test_a_definition_of_our_form_says_what_its_number_means() -> None:
-    answer = f"So [^1] and [^2].\n\n{listed(C_LINK)}"
-    done = cited(answer, CATALOGUE)
-    assert [each.source for each in done.sources] == [C.source, B.source]
-    twice = cited(f"So [^1].\n\n[^1]: {C_LINK}\n[^1]: {A_LINK}", CATALOGUE)
-    assert [each.source for each in twice.sources] == [C.source]
-
-
-@pytest.mark.parametrize("end", ["", "\n", "\r\n", "  \n\n\n", "\r"])
-def test_the_list_stands_one_blank_line_behind_the_words(end: str) -> None:
-    text = cited(f"one\r\ntwo [^1]{end}", CATALOGUE).text
-    assert re.fullmatch(rf"one\r\ntwo \[\^1\] *\n\n{re.escape(listed(A_LINK))}", text)
 
 
 # -- without citations --

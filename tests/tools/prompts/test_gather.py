@@ -65,37 +65,6 @@ def test_a_note_is_attached_whole_under_its_path(world: Any) -> None:
     assert world.texts(found.revision) == text
 
 
-@pytest.mark.parametrize("reference", ["The plan", "p-1", "[[plan]]", "PLAN", "plan", "old.md", "plan.md#Steps"])
-def test_what_names_one_note_is_that_note(world: Any, reference: str) -> None:
-    world.says(world.attachment("note", reference))
-    assert ids(world.gather()) == ["plan.md"]
-
-
-def test_a_path_means_the_note_there_whatever_others_are_called(make_world: Any) -> None:
-    world = make_world({" a.md": "spaced", "a.md": "# b.md\n", "b.md": "at the path", "b#c.md": "other"})
-    world.says(*(world.attachment("note", each) for each in ("b.md", " a.md", "b#c.md")))
-    assert ids(world.gather()) == ["b.md", " a.md", "b#c.md"]
-
-
-@pytest.mark.parametrize(
-    ("reference", "code"),
-    [
-        ("Twin", "AMBIGUOUS_REFERENCE"),
-        ("nothing.md", "NOTE_NOT_FOUND"),
-        ("../etc/passwd", "OUTSIDE_VAULT"),
-        ("/etc/passwd.md", "OUTSIDE_VAULT"),
-        ("link.md", "SYMLINK"),
-        ("", "INVALID_ARGUMENT"),
-    ],
-)
-def test_what_names_none_or_several_fails_with_its_code(world: Any, reference: str, code: str) -> None:
-    (world.vault.root.path / "link.md").symlink_to("plan.md")
-    world.says(world.attachment("note", reference, title="Its name"), world.attachment("note", "plan.md"))
-    failed, plan = world.gather().artifacts
-    assert failed == Artifact("note", reference, "Its name", failed=code)
-    assert plan.failed is None
-
-
 def test_a_time_that_no_calendar_has_is_none() -> None:
     assert utc_seconds(1_700_000_000_999_999_999) == MTIME
     assert utc_seconds(10**30) is None and utc_seconds(-(10**30)) is None
@@ -109,25 +78,6 @@ def test_a_note_has_no_text_of_its_own(world: Any) -> None:
 
 
 # -- folders and tags --
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "expected"),
-    [
-        ("folder", "work", ["work/a.md", "work/b.md", "work/deep/c.md"]),
-        ("folder", "/work/deep/", ["work/deep/c.md"]),
-        ("folder", "", sorted(FILES)),
-        ("tag", "x", ["plan.md", "work/b.md"]),
-        ("tag", "#X", ["plan.md", "work/b.md"]),
-    ],
-)
-def test_a_folder_or_tag_is_its_notes_sorted_by_path(
-    world: Any, kind: AttachmentKind, name: str, expected: list[str]
-) -> None:
-    world.says(world.attachment(kind, name))
-    turn = world.gather()
-    assert ids(turn) == expected
-    assert {(each.kind, each.failed) for each in turn.artifacts} == {("note", None)}
 
 
 def test_of_a_large_folder_the_rest_is_one_failure_that_says_how_many(make_world: Any) -> None:
@@ -329,15 +279,6 @@ def test_in_another_vault_and_in_none_only_what_was_given_is_there(world: Any, v
 def test_an_unknown_message_is_refused(world: Any) -> None:
     with pytest.raises(ArgumentInvalid):
         world.gather("nobody")
-
-
-def test_the_turn_says_how_it_was_made(world: Any) -> None:
-    world.says()
-    turn = world.gather(calibration=Calibration(1.5, 9), rebase=True)
-    assert (turn.factor, turn.estimator, turn.rebase) == (1.5, "openai/gpt", True)
-    plain = world.gather(calibration=Calibration(1.5, 2))
-    assert (plain.factor, plain.estimator, plain.rebase, plain.artifacts) == (1.0, "seed", False, ())
-    assert msgspec.json.decode(msgspec.json.encode(turn), type=Turn) == turn
 
 
 # -- going on with a turn --

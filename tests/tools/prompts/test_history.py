@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 from support.random_conversations import NamedTalk, talks
 
@@ -14,7 +13,7 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
 from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.assembly.history import Past, continuation_of, history_of, paired
-from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
+from workspaced_tools.prompts.model.types import Block, ChatMessage
 
 
 def assert_valid(messages: Sequence[ChatMessage]) -> None:
@@ -95,25 +94,6 @@ def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: Na
 # -- filters --
 
 
-@pytest.mark.parametrize("order", ["no result", "no call", "result first", "a message between", "role reversed"])
-def test_what_has_no_partner_in_the_next_message_goes(talk: NamedTalk, order: str) -> None:
-    talk.say("q", "user", "question")
-    call, found = (("x", "{}"),), (("x", "found"),)
-    if order == "result first":
-        talk.say("found", "user", "and", results=found)
-    if order != "no call":
-        talk.say("call", "user" if order == "role reversed" else "assistant", "I look.", calls=call)
-    if order == "a message between":
-        talk.say("between", "user", "Wait!")
-    if order not in {"no result", "result first"}:
-        talk.say("found", "assistant" if order == "role reversed" else "user", "and", results=found)
-    talk.say("end", "user", "go on")
-    past = history_of(talk.now, MessageId("end"), talk.texts)
-    assert {block.type for message in past.messages for block in message.content} == {"text"}
-    assert {entry.why for entry in past.dropped} == {"filtered"}
-    assert len(past.dropped) == (1 if order in {"no result", "no call"} else 2)
-
-
 def test_the_results_of_a_round_may_come_in_several_messages(talk: NamedTalk) -> None:
     talk.say("q", "user", "question")
     talk.say("calls", "assistant", None, calls=(("x", "{}"), ("y", "{}"), ("z", "{}")))
@@ -129,16 +109,6 @@ def test_the_results_of_a_round_may_come_in_several_messages(talk: NamedTalk) ->
     assert_valid(past.messages)
 
 
-def test_several_calls_may_be_answered_in_part(talk: NamedTalk) -> None:
-    talk.say("q", "user", "question")
-    talk.say("call", "assistant", None, calls=(("x", "{}"), ("y", "{}"), ("x", "{}")))
-    talk.say("found", "user", results=(("z", "orphan"), ("x", "found"), ("x", "again")))
-    talk.say("end", "user", "go on")
-    past = history_of(talk.now, MessageId("end"), talk.texts)
-    assert [block.text for block in past.messages[2].content] == ["found"]
-    assert [entry.id for entry in past.dropped] == ["call#1", "call#2", "found#0", "found#2"]
-
-
 def test_system_messages_unsigned_thinking_and_empty_messages_go(talk: NamedTalk) -> None:
     talk.say("s", "system", "You are")
     talk.say("q", "user", " question \n")
@@ -151,13 +121,6 @@ def test_system_messages_unsigned_thinking_and_empty_messages_go(talk: NamedTalk
     assert past.messages[0].content == (Block("text", "question"),)
     assert past.messages[1].content == (Block("thinking", "so", signature="signed"), Block("text", "answer"))
     assert sorted(entry.id for entry in past.dropped) == ["a#0", "empty", "s", "thought"]
-
-
-def test_only_four_characters_are_space(talk: NamedTalk) -> None:
-    talk.say("q", "user", "\ufeff\u00a0\x1f question \x1c\n")
-    talk.say("end", "user", "go on")
-    past = history_of(talk.now, MessageId("end"), talk.texts)
-    assert past.messages[0].content[0].text == "\ufeff\u00a0\x1f question \x1c"
 
 
 def test_a_continuation_is_what_follows_the_turns_question(talk: NamedTalk) -> None:
@@ -180,17 +143,3 @@ def test_a_summary_of_what_comes_later_is_not_told(talk: NamedTalk) -> None:
     past = history_of(talk.now, MessageId("two"), talk.texts)
     assert (ids(past.messages), past.summary) == (["one", "one.answer"], None)
     assert whys(past.dropped) == [("summary", "dropped", "filtered")]
-
-
-@pytest.mark.parametrize("policy", [Policy(), Policy(pipeline="compression")])
-def test_a_long_conversation_takes_linear_time(policy: Policy) -> None:
-    def seconds(turns: int) -> float:
-        talk = NamedTalk()
-        for number in range(turns):
-            talk.say(f"q{number}", "user", "question", skills=("a", "b"))
-            talk.say(f"c{number}", "assistant", None, calls=(("x", "{}"),))
-            talk.say(f"r{number}", "user", found=(("x", "source"),))
-        last = talk.say("last", "user", "and now")
-        return thread_seconds(lambda: history_of(talk.now, last, talk.texts, policy))
-
-    assert grows_linearly(seconds, 200, 800)

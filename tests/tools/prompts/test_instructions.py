@@ -20,21 +20,6 @@ def query(made: Any) -> str:
     return str(w.layer_text(made, "L5_USER"))
 
 
-def test_they_stand_behind_the_words_each_after_a_blank_line(chat: Any) -> None:
-    chat.start(composer=f" {C}\n", adapter=A)
-    made = chat.turn("How?", "a.md")
-    assert w.user(made).endswith(f"---\n\n[User query]:\n\nHow?\n\n{C}\n\n{A}")
-    found = [
-        (each.id, each.kind, each.state) for each in made.envelope.manifest.entries if each.layer == "L5_USER"
-    ]
-    assert found == [
-        ("m1", "query", "full"),
-        ("composer", "instruction", "full"),
-        ("adapter", "instruction", "full"),
-    ]
-    assert [each.kind for each in made.envelope.layers[4].segments] == ["query", "instruction", "instruction"]
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -3,9 +3,8 @@
 from collections import Counter
 
 from msgspec.structs import replace
-from support.conversation import Talk, entry
+from support.conversation import Talk
 
-from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.assembly.layers import L1_CHANGED, L2_CHANGED
 from workspaced_tools.prompts.model.types import Artifact, Policy, Provided
@@ -57,30 +56,6 @@ def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
         ("L5", "m4", "query", "full", "query"),
     }
     assert max(Counter((each.layer, each.id, each.state) for each in envelope.manifest.entries).values()) == 1
-
-
-def test_what_is_attached_to_a_tools_results_is_on_record_as_not_shown() -> None:
-    chat = Talk()
-    asked = chat.say("1")
-    chat.prompt(asked)
-    chat.answer("", "one")
-    result = c.ToolResult("one", "look", chat.keep("found"))
-    carrier = chat.say("", tool_results=(result,), attachments=(c.Attachment("note", "a.md"),))
-    turn = chat.go_on(carrier, asked)
-    assert (entry(turn, "a.md").state, entry(turn, "a.md").why) == ("dropped", "carrier")
-
-
-def test_hints_say_where_what_stays_may_end_and_how_many_tokens_that_is() -> None:
-    chat = Talk(tools="[1, 2, 3]")
-    chat.policy = Policy(each_turn=True)
-    first = chat.prompt(chat.say("1"), chat.read("a.md", "A."))
-    assert [each.after for each in first.cache_hints] == ["L1_SYSTEM", "last"]
-    second = chat.ask("2", chat.read("a.md", "A."))
-    hints = second.cache_hints
-    assert [each.after for each in hints] == ["L1_SYSTEM", "L2_PREVIOUS", "previous", "last"]
-    assert hints[1].tokens == chat.last.prefix_tokens + second.manifest.tool_tokens
-    assert hints[3].tokens == second.estimate
-    assert sorted(each.tokens for each in hints) == [each.tokens for each in hints]
 
 
 def test_a_first_layer_that_changed_without_a_cause_in_the_log_is_warned_of() -> None:

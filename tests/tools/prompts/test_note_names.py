@@ -3,7 +3,7 @@
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of, path_in, then_and_now
+from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,6 @@ def test_what_is_surely_a_note_is_hidden_where_it_is_withheld_and_what_may_be_on
     assert not hidden({"b.md"}, {"a.md"}), "a guess tells nothing"
 
 
-def test_the_path_in_an_id_ends_at_its_last_number_sign() -> None:
-    assert [path_in(each) for each in ("a.md", "a.md#L1-L2", "c#.md#f00", "#x")] == ["a.md", "a.md", "c#.md", "#x"]
-
-
 @pytest.mark.parametrize("address", ["a.md", "./a.md", "/a.md", "a", "a.md#L3", "a#part"])
 def test_an_address_means_a_note_however_it_is_written(address: str) -> None:
     assert "a.md" in notes_at(address).perhaps and not notes_at(address).notes
@@ -55,8 +51,3 @@ def test_an_address_means_a_note_however_it_is_written(address: str) -> None:
 @pytest.mark.parametrize("address", ["", "https://example.org/a.md", "../a.md", "a\0.md", "x/" * 3_000, "\ud800"])
 def test_what_is_no_path_means_no_note(address: str) -> None:
     assert notes_at(address) == NoteNames()
-
-
-def test_a_note_counts_under_the_name_that_it_had_and_the_one_that_it_has() -> None:
-    former = {NoteId("old.md"): NoteId("new.md"), NoteId("x.md"): NoteId("y.md")}
-    assert then_and_now([NoteId("old.md"), NoteId("b.md")], former) == {"old.md", "new.md", "b.md"}

@@ -1,6 +1,5 @@
 """Pinned providers: each gives what there is, the same bytes for the same content, and fails alone."""
 
-import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,6 @@ from support.attachments import blocks_in
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Provider
 from workspaced_events.projections.visits import Visit
-from workspaced_tools.limits import PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 from workspaced_tools.prompts.model.types import Provided
 from workspaced_tools.prompts.sources.pinned import OTHERS, provide
@@ -82,11 +80,6 @@ def test_a_pin_gives_its_text_or_note_or_sorted_names_each_once(
     assert given_by(pin) == text
 
 
-def test_a_tab_that_has_expired_is_not_open(world: Any, given_by: Given) -> None:
-    world.now = "2026-03-03T12:00:00.000000Z"
-    assert given_by(Provider("p", "open-files")) == "- plan.md (The plan)\n- work/deep/c.md (Sea)"
-
-
 OPEN = [
     ("plan.md", FILES["plan.md"]),
     ("work/b.md", FILES["work/b.md"]),
@@ -108,22 +101,6 @@ def test_as_many_whole_notes_as_have_room_then_names(world: Any, kind: Any, toke
     assert tokens > 0 or not blocks
     assert tokens < 1_000 or not names
     assert provide(Provider("p", kind), world.reading(pinned_tokens=tokens)) == found
-
-
-def test_who_may_see_names_only_gets_no_contents(world: Any) -> None:
-    world.level = "names"
-    found = provide(Provider("p", "open-files"), world.reading(pinned_tokens=1_000))
-    assert "note_context" not in world.texts(found.text_sha256)
-
-
-def test_recent_changes_are_the_last_files_by_date(world: Any, given_by: Given) -> None:
-    for at, path in enumerate(FILES):
-        os.utime(world.vault.root.path / path, ns=(0, (1_700_000_000 + at * 86_400) * 1_000_000_000))
-    world.vault.reconcile()
-    assert given_by(Provider("p", "recent-changes")) == (
-        "- 2023-11-18 two/Twin.md\n- 2023-11-17 one/Twin.md\n- 2023-11-16 work/deep/c.md (Sea)\n"
-        "- 2023-11-15 work/b.md\n- 2023-11-14 plan.md (The plan)"
-    )
 
 
 def visited(*notes: str) -> list[Visit]:
@@ -151,24 +128,6 @@ def test_next_notes_never_name_a_withheld_note(make_world: Any) -> None:
     hidden = make_world(files, deny=["keep/"], active="keep/secret.md")
     hidden.visits = visited(*("keep/secret.md", "open.md") * 4, "keep/secret.md")
     assert provide(NEXT_NOTES, hidden.reading()) == Provided("p", "next-notes")
-
-
-def test_long_lists_end_with_how_many_more(make_world: Any) -> None:
-    notes = [f"f/{at:03}.md" for at in range(PROVIDED_NOTES_MAX + 5)]
-    files = {"all.md": "\n".join(f"[[{each}]]" for each in notes), **dict.fromkeys(notes, "")}
-    world = make_world(files, active="all.md", pins=tuple(notes), tabs=("all.md",))
-    pins = [
-        (Provider("p", "folder", folder="f"), 5),
-        (Provider("p", "linked-files"), 5),
-        (Provider("p", "open-files"), 6),
-        (Provider("p", "workspace"), 7),
-    ]
-    for pin, more in pins:
-        found = provide(pin, world.reading())
-        lines = [each for each in world.texts(found.text_sha256).split("\n") if each.startswith("- ")]
-        assert len(lines) == PROVIDED_NOTES_MAX + 1 and lines[-1] == f"- and {more} more"
-    changes = world.texts(provide(Provider("p", "recent-changes"), world.reading()).text_sha256)
-    assert len(changes.split("\n")) == PROVIDED_CHANGES_MAX
 
 
 # -- what was looked at --

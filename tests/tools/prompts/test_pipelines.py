@@ -6,13 +6,10 @@ from typing import Any
 import pytest
 from support import conversation as w
 
-from workspaced_events.projections.conversations import PROMPTS_MAX
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.cache_accounting import account
 from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, ChatMessage
-from workspaced_tools.prompts.sources.surroundings import LEFT_OUT
 
 OTHERS: tuple[c.Pipeline, ...] = ("completion", "refactor", "compression")
 MakeChat = Callable[..., Any]
@@ -57,38 +54,7 @@ def test_everything_of_the_turn_is_pushed_and_nothing_of_earlier_ones(
     assert [hint.after for hint in made.envelope.cache_hints] == ["L1_SYSTEM", "last"]
 
 
-def test_a_completion_needs_no_words(chat: Any) -> None:
-    chat.say(None, chat.selection("draft.py#L2-L2", None, "def f():\n    ", "\n"))
-    made = chat.prompt(pipeline="completion")
-    assert words(made.envelope.messages)[1:] == [
-        (
-            "user",
-            "<cursor_context>\n<title>draft.py</title>\n<path>draft.py</path>\n<file_language>Python</file_language>\n"
-            "<line_numbers>2</line_numbers>\n<content>\ndef f():\n    <cursor_position/>\n"
-            "\n</content>\n</cursor_context>",
-        )
-    ]
-
-
 # -- what stands around --
-
-
-def test_what_was_not_given_is_read_from_the_note_and_told_of_it(chat: Any) -> None:
-    chat.say("Do it.", chat.selection("a.md#L4-L4", "Two, two."))
-    turn = chat.acquired(pipeline="refactor")
-    [artifact] = turn.artifacts
-    assert (artifact.note, artifact.title) == ("a.md", "Alpha")
-    user = w.user(assemble(chat.now, turn, chat.texts))
-    assert "# Alpha\n\nOne.\n<selection_start/>Two, two.<selection_end/>\nThree.\n" in user
-
-
-def test_a_chat_shows_the_selection_alone_and_a_cursor_as_one(chat: Any) -> None:
-    chat.say("Why?", chat.selection("a.md#L3-L3", "One.", "b4", "aft"), chat.selection("b.md#L1-L1", "", "x", "y"))
-    made = chat.prompt()
-    assert "<content>\nOne.\n</content>\n</selected_text>" in w.user(made) and "b4" not in w.user(made)
-    assert "x<cursor_position/>y" in w.user(made)
-    assert [each.detail for each in w.entries(made, "a.md#L3-L3")] == [LEFT_OUT]
-    assert [each.detail for each in w.entries(made, "b.md#L1-L1")] == [None]
 
 
 # -- compression --
@@ -132,37 +98,6 @@ def test_it_goes_up_to_what_a_summary_up_to_its_message_stands_for(chat: Any) ->
     assert [each.id for each in w.spoken(whole)] == ["m1", "m2", "m3", "m4", "m5", "m6", None]
     chat.summarise("Both.", call)
     assert [each.id for each in w.spoken(chat.prompt())] == [None, "m3", "m4", "m5", "m6", "m7"]
-
-
-def test_the_summary_of_earlier_messages_comes_first_and_they_do_not_come_again(chat: Any) -> None:
-    chat.turn("First.")
-    chat.summarise("They met.", "m2")
-    chat.turn("Second.")
-    made = chat.prompt("m4", pipeline="compression")
-    assert "They met." in w.text_of(w.spoken(made)[0]) and "First." not in w.whole(made)
-    assert [each.id for each in w.spoken(made)] == [None, "m3", "m4", None]
-    assert states(made, "m1") == [("L4_STRIP", "dropped", "summary")]
-
-
-def test_what_chats_had_no_room_for_is_summed_up_all_the_same(make_chat: MakeChat) -> None:
-    chat = make_chat(window=3_000)
-    for number in range(8):
-        chat.turn(f"Question {number}. {'Words and words. ' * 100}")
-    assert chat.now.elided_until is not None
-    chat.start(window=100_000)
-    made = chat.prompt(next(reversed(chat.now.messages)), pipeline="compression")
-    assert all(f"Question {number}." in w.whole(made) for number in range(8))
-
-
-def test_a_history_that_is_too_long_loses_its_oldest_rounds_for_this_once(make_chat: MakeChat) -> None:
-    chat = make_chat(window=2_500, reserve=0)
-    for number in range(8):
-        chat.say(f"Question {number}. {'Words and words. ' * 100}")
-        chat.answer()
-    made = chat.prompt("m16", pipeline="compression")
-    assert made.envelope.estimate <= 2_500 and made.elided > 0
-    assert states(made, "m1") == [("L4_STRIP", "dropped", "budget")]
-    assert chat.now.elided_until is None
 
 
 @pytest.mark.parametrize("message", ["m1", "m2"])
@@ -209,24 +144,3 @@ def test_another_pipeline_in_between_costs_a_chat_neither_cache_nor_a_warning(
     assert [each.pipeline for each in told] == ["chat", "chat", "chat", other, "chat"]
     assert [each.cause for each in told[-2:]] == ["first prompt", "folded: each_turn"]
     assert told[-1].expected > 0
-
-
-def test_many_completions_push_no_chat_out(chat: Any) -> None:
-    chat.say("First.", "a.md")
-    chat.prompt()
-    for _ in range(PROMPTS_MAX + 2):
-        chat.prompt(pipeline="completion")
-    chat.world.write("a.md", "another text")
-    chat.answer(None, "call-1")
-    chat.results(("call-1", "found"))
-    made = chat.prompt()  # goes on with what was read for the first
-    assert "# Alpha" in w.whole(made) and made.envelope.layers[2].stable
-
-
-def test_a_turn_that_goes_on_takes_what_its_own_pipeline_read(chat: Any) -> None:
-    chat.say("First.", chat.selection("a.md#L3-L3", "One."))
-    chat.prompt()
-    chat.answer(None, "call-1")
-    chat.results(("call-1", "found"))
-    assert "<selection_start/>" in w.whole(chat.prompt(pipeline="refactor"))
-    assert "<selection_start/>" not in w.whole(chat.prompt())

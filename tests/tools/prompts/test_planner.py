@@ -200,23 +200,6 @@ def test_a_plan_is_found_in_whatever_stands_around_it(around: str) -> None:
     assert planned(answer.replace("\0", "{").replace("\1", "}"), TOOLS) == Planned((GOOD,))
 
 
-BARE = f"[{json.dumps(FOUND)}]"
-
-
-@pytest.mark.parametrize(
-    "around", ["{}", "```json\n{}\n```", "I call [these]:\n{}\nGood luck.", '{"thought": "x"} {}', "\ufeff {} "]
-)
-def test_a_plan_may_be_the_bare_list(around: str) -> None:
-    assert planned(around.replace("{}", BARE), TOOLS) == Planned((GOOD,))
-    if "these" not in around and "thought" not in around:
-        assert planned(around.replace("{}", "[ \n ]"), TOOLS) == Planned()
-
-
-def test_of_a_list_and_an_object_with_calls_the_object_counts() -> None:
-    for answer in (f"{BARE}\n{plan()}", f"{plan()}\n{BARE}", f"[{plan()}]", f"[]\n{plan()}"):
-        assert planned(answer, TOOLS) == Planned()
-
-
 def test_good_calls_are_kept_beside_bad_ones() -> None:
     answer = plan(
         FOUND,

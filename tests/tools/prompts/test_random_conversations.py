@@ -519,17 +519,6 @@ def records_all_once(before: Conversation, turn: Turn, made: Assembled) -> None:
 # -- conversations --
 
 
-def test_results_of_tools_are_sent_though_the_question_before_them_is_gone(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, 200_000)
-    question = talk.chat.say("Where is it?", "a.md")
-    talk.chat.answer(None, "call-1")
-    talk.chat.results(("call-1", "On the shelf."))
-    talk.chat.remove(question)
-    assert talk.prompt()
-    assert "On the shelf." in w.whole(talk.prompts[-1][1])
-    talk.world.close()
-
-
 def test_a_rebase_for_an_earlier_message_keeps_what_came_later(tmp_path: Path) -> None:
     talk = Talk(tmp_path, 200_000, "each_turn")
     chat = talk.chat

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import golden_bodies as write
 from support import model_server
-from support.conversation import system_of
 from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
-from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
+from workspaced_tools.prompts.model.types import ChatMessage, Envelope
 from workspaced_tools.prompts.providers.cache_breakpoints import MARKS_MAX
 from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
 from workspaced_tools.prompts.providers.known import SHAPES
@@ -54,34 +53,6 @@ def chat_with(family: str = "anthropic", tools: list[Any] | None = None, **more:
 
 
 # -- what it is of --
-
-
-def test_it_says_who_is_asked_for_what_and_how_much() -> None:
-    chat = chat_with("gemini")
-    request, changes = asked(chat, chat.prompt(chat.say("Hello?")), "gemini")
-    assert (request.provider, request.model, request.conversation) == ("google", "gemini-4", "talk")
-    assert (request.message, request.output_tokens, request.limit) == ("m1", 8_000, 120_000)
-    assert changes == ()
-
-
-def test_without_a_system_prompt_the_library_is_all_of_it_and_without_both_there_is_none() -> None:
-    chat = chat_with(system="", each_turn=True)
-    note = chat.read("a.md", "Text of A.")
-    first, second = chat.ask("1", note), chat.ask("2", note)
-    assert asked(chat, first)[0].system == ()
-    [library] = asked(chat, second)[0].system
-    assert library.text == system_of(second)
-
-
-def test_the_library_has_a_part_for_each_note() -> None:
-    chat = chat_with(each_turn=True)
-    notes = [chat.read(f"{name}.md", f"Text of {name}.\n\nMore.") for name in "ABC"]
-    chat.ask("1", *notes)
-    envelope = chat.ask("2")
-    system = asked(chat, envelope)[0].system
-    assert ["Text of" in (part.text or "") for part in system] == [False, True, True, True]
-    assert "\n\n".join(part.text or "" for part in system) == system_of(envelope)
-    assert [part.cache for part in system] == [True, False, False, True]
 
 
 def test_without_a_reserve_answers_still_have_room_and_a_white_system_prompt_is_none() -> None:
@@ -130,23 +101,6 @@ def given(*messages: ChatMessage) -> tuple[Request, tuple[str, ...]]:
     return asked(chat, replace(chat.prompt(chat.say("?")), messages=messages))
 
 
-def test_results_of_tools_come_first_even_where_messages_are_merged() -> None:
-    call, result = Block("toolCall", "{}", "1", "look"), Block("toolResult", "found", "1", "look")
-    said = ChatMessage("user", (Block("text", "Wait."),))
-    request, _ = given(said, ChatMessage("assistant", (call,)), said, ChatMessage("user", (result,)))
-    assert [part.type for part in request.messages[-1].content] == ["toolResult", "text"]
-
-
-def test_where_the_request_before_ended_is_marked_by_messages_that_have_no_id_too() -> None:
-    chat = chat_with(system="")
-    chat.ask("1")
-    envelope = chat.prompt(chat.say("2"))
-    assert marked(asked(chat, envelope)[0]) == ["1", "2"]
-    others = tuple(replace(message, id=None) for message in envelope.messages)
-    assert marked(asked(chat, replace(envelope, messages=others))[0]) == ["1", "2"]
-    assert marked(asked(chat, replace(envelope, messages=others[:1]))[0]) == ["1"]
-
-
 # -- breakpoints --
 
 
@@ -159,16 +113,6 @@ def test_breakpoints_stand_behind_system_library_the_request_before_and_the_end(
     own, library, previous, last = marked(request)
     assert own == "You help." and "Text of A." in (library or "")
     assert (previous or "").endswith("1") and (last or "").endswith("2")
-
-
-def test_in_a_turn_that_goes_on_the_last_result_is_marked_and_where_the_request_before_ended() -> None:
-    chat = chat_with(system="")
-    chat.ask("Before.")
-    question = chat.say("Look.")
-    first, _ = asked(chat, chat.prompt(question))
-    chat.answer("", "1")
-    second, _ = asked(chat, chat.go_on(chat.results("1"), question))
-    assert marked(first) == ["Before.", "Look."] and marked(second) == ["Look.", "found 1"]
 
 
 LONG = "All work and no play. " * 250
@@ -280,27 +224,6 @@ def test_gemini_gets_thinking_back_whose_signature_is_base64_of_either_alphabet(
     assert len(changes) == (not kept)
 
 
-def test_gemini_gets_the_signature_back_on_the_first_call_after_the_thinking() -> None:
-    chat = chat_with("gemini")
-    question = chat.say("Look twice.")
-    chat.prompt(question)
-    chat.thinks("Hm.", "", ("1", "look", "{}"), ("2", "look", "{}"))
-    request, _ = asked(chat, chat.go_on(chat.results("1", "2"), question), "gemini")
-    thought, first, second = request.messages[1].content
-    assert (thought.signature, first.signature, second.signature) == (None, write.SIGNED, None)
-    assert thought.text == "Hm."
-
-
-def test_changes_name_the_first_few_messages_and_count_the_others() -> None:
-    chat = chat_with()
-    for at in range(9):
-        chat.say(f"{at}?")
-        chat.thinks("Hm.", f"{at}.")
-    _, changes = asked(chat, chat.prompt(chat.say("And?")), "openai")
-    assert len(changes) == 1
-    assert "m2, m4, m6, m8, m10 and 4 more" in changes[0]
-
-
 # -- images --
 
 
@@ -327,13 +250,6 @@ def test_images_that_a_provider_does_not_take_become_a_line(media_type: str, tak
         else:
             assert last.text == f"[Image unavailable: {media_type}]"
         assert bool(changes) != (family in takes)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_an_image_whose_bytes_are_not_kept_becomes_a_line(family: str | None) -> None:
-    chat = chat_with()
-    request, changes = asked(chat, chat.prompt(chat.say("What?"), chat.image("a", None)), family)
-    assert request.messages[-1].content[-1].text == "[Image unavailable: image/png]" and len(changes) == 1
 
 
 @pytest.mark.parametrize(
@@ -378,22 +294,6 @@ def called(*calls: tuple[str, str, str], family: str | None = "anthropic", tools
         chat.thinks("Hm.", "", (call, name, arguments))
         envelope = chat.go_on(chat.gives((call, name, f"for {call}", False)), question)
     return asked(chat, envelope, family)
-
-
-@pytest.mark.parametrize(
-    ("text", "arguments", "given"),
-    [
-        ('{"q": "ü", "n": 1e2}', '{"q": "ü", "n": 1e2}', {"q": "ü", "n": 100.0}),
-        ("", "{}", {}),
-        (" \n", "{}", {}),
-        ('{"n": 123456789012345678901234567890}', None, {"n": 123456789012345678901234567890}),
-    ],
-)
-def test_arguments_are_an_object_and_its_text(text: str, arguments: str | None, given: dict[str, Any]) -> None:
-    request, changes = called(("1", "look", text))
-    [call] = parts(request, "toolCall")
-    assert call.arguments == (arguments or text) and call.input == given
-    assert changes == ()
 
 
 @pytest.mark.parametrize("text", ["no JSON", "[1]", "3", "null", '{"a": 1', '{"a": 1e999}', "[" * 100_000])
@@ -467,40 +367,11 @@ def test_names_that_do_not_fit_are_replaced_alike_in_definition_call_and_result(
     assert request.tool_names == {names[0]: "notes.look up", names[2]: "ä" * 70}
 
 
-def test_a_call_by_the_name_that_was_sent_is_one_of_that_tool() -> None:
-    tools = [{"name": "a.b", "inputSchema": {"type": "object"}}]
-    request, changes = called(("1", "a_b", "{}"), ("2", "a.b", "{}"), tools=tools)
-    assert [tool.name for tool in request.tools] == ["a_b"]
-    assert [part.name for part in parts(request, "toolCall", "toolResult")] == ["a_b"] * 4
-    assert len(changes) == 1
-    request, _ = called(("1", "a.b", "{}"), ("2", "a_b", "{}"))
-    assert len({part.name for part in parts(request, "toolCall")}) == 2, "which no tool tells apart"
-
-
 def test_names_that_would_meet_are_told_apart_within_their_length() -> None:
     long = "x" * 64
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in (long + "a", long + "b", long)]
     names = [tool.name for tool in called(tools=tools)[0].tools]
     assert len(set(names)) == 3 and all(len(name) <= 64 for name in names) and names[2] == long
-
-
-@pytest.mark.parametrize("name", ["1st", "-look"])
-def test_gemini_s_names_begin_with_a_letter(name: str) -> None:
-    tools = [{"name": name, "inputSchema": {"type": "object"}}]
-    assert called(tools=tools, family="gemini")[0].tools[0].name == f"_{name}"
-    assert called(tools=tools, family="openai")[0].tools[0].name == name
-
-
-def test_an_error_that_says_nothing_says_that() -> None:
-    chat = chat_with()
-    question = chat.say("Look.")
-    chat.prompt(question)
-    chat.answer("", "1", "2")
-    results = chat.gives(("1", "look", " ", True), ("2", "look", " ", False))
-    request, changes = asked(chat, chat.go_on(results, question))
-    failed, silent = parts(request, "toolResult")
-    assert (failed.text or "").strip() and failed.is_error
-    assert silent.text == " " and len(changes) == 1
 
 
 # -- explicit caches --

@@ -11,11 +11,9 @@ from support.profiles import examples
 from workspaced_events.errors import LogDamaged
 from workspaced_tools.prompts.model.untrusted_text import unescape_body
 from workspaced_tools.prompts.sources.search_block import (
-    DOCUMENT_CHARS_MAX,
     Document,
     Numbers,
     Search,
-    Source,
     read_search,
     search_block,
     search_text,
@@ -47,42 +45,6 @@ def test_a_payload_says_what_it_is_shows_its_documents_and_tells_how_to_cite_the
         "</document_sources>"
     )
     assert shown.index('"ship?"') < shown.index(document) < shown.index(catalogue) < shown.rindex("[^1][^2]")
-
-
-def test_documents_of_one_source_share_its_number_and_its_first_title() -> None:
-    again = Document("Plan, page 2", PLAN.source, "More.")
-    numbers = Numbers()
-    text = search_text(Search("q", (PLAN, again, SITE)), numbers)
-    assert text.count("<source_number>1</source_number>") == 2
-    assert text.count("(work/plan.md)") == 1 and "Plan, page 2 (" not in text
-    assert numbers.sources == (Source(1, PLAN.title, PLAN.source), Source(2, SITE.title, SITE.source))
-
-
-def test_a_search_that_found_nothing_says_so() -> None:
-    numbers = Numbers()
-    text = search_text(Search("lost\nkeys", ()), numbers)
-    assert 'Nothing was found for "lost\\u{a}keys"' in text
-    assert numbers.sources == () and "[^" not in text
-
-
-def test_of_a_long_document_the_beginning_is_shown_and_how_much_is_not() -> None:
-    text = search_text(Search("q", (Document("L", "l.md", "x" * (DOCUMENT_CHARS_MAX + 12)),)), Numbers())
-    assert "<left_out>12 more characters</left_out>" in text
-    assert text.count("x") < DOCUMENT_CHARS_MAX + 10
-    exact = search_text(Search("q", (Document("L", "l.md", "x" * DOCUMENT_CHARS_MAX),)), Numbers())
-    assert "left_out" not in exact and "x" * DOCUMENT_CHARS_MAX in exact
-
-
-@pytest.mark.parametrize("mark", ["[^3]", "[^3, ^4]", "[^3–5]", "[ ^3]", "[^^3 ]", "[＾3]", "[\\^3]", "[^3\\]"])
-def test_marks_in_what_was_found_do_not_read_as_ours(mark: str) -> None:
-    text = search_text(Search(mark, (Document(mark, mark, f"so {mark} it is"),)), Numbers())
-    assert not MARK.findall(text[: text.rindex("Cite a source")])
-    assert "3" in text
-
-
-def test_what_is_no_mark_stays_in_what_was_found() -> None:
-    kept = "[^note] [^0-9] a[3] x^2 [^a-z] [3] ^[inline]"
-    assert kept in search_text(Search("q", (Document("t", "s", kept),)), Numbers())
 
 
 @settings(max_examples=examples(200))

@@ -60,36 +60,6 @@ def test_in_the_history_a_round_has_the_numbers_of_its_own_turn(chat: Any) -> No
     assert numbers(later) == numbers(made)
 
 
-@pytest.mark.parametrize("how", ["forgotten", "another text under its id"])
-def test_what_could_not_be_read_has_no_number(chat: Any, how: str) -> None:
-    one, two = chat.search("s1", "q", RYE), chat.search("s1" if how != "forgotten" else "s2", "q", OAT)
-    chat.say("Which?", *((one, two) if how != "forgotten" else (two, one)), chat.search("s3", "q", FIG))
-    if how == "forgotten":
-        del chat.world.blobs[two.text_sha256]
-    made = chat.prompt()
-    assert numbers(made) == ["1 rye.md", "2 fig.md"] == catalogue(chat)
-    assert w.user(made).count("[Attachment unavailable: web_search]") == 1
-    chat.answer(None, "call-1")
-    chat.search_results(("call-1", chat.found("x", Document("New", "new.md", "."))))
-    chat.prompt()
-    chat.answer()
-    assert numbers(chat.turn("And?")) == ["1 rye.md", "2 fig.md", "3 new.md"]
-
-
-@pytest.mark.parametrize("forms", [("text", "search"), ("search", "text")])
-def test_of_two_results_of_one_call_the_first_is_shown_as_what_it_is(chat: Any, forms: tuple[str, str]) -> None:
-    chat.say("Which?")
-    chat.answer(None, "call-1")
-    blobs = {"text": chat.keep(b"Plain."), "search": chat.found("x", RYE)}
-    results = (w.c.ToolResult("call-1", "look_up", blobs[form], form=form) for form in forms)
-    chat.message("user", tool_results=tuple(results))
-    made = chat.prompt()
-    assert ("Plain." in w.whole(made), numbers(made)) == (
-        forms[0] == "text",
-        ["1 rye.md"] * (forms[0] == "search"),
-    )
-
-
 @pytest.mark.parametrize("form", ["text", "search"])
 def test_that_a_tool_failed_reaches_the_model_wherever_its_result_stands(chat: Any, form: str) -> None:
     chat.say("Which?")

@@ -11,7 +11,7 @@ from support.growth import grows_linearly, thread_seconds
 from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
 from workspaced_tools.prompts.model.types import Artifact
 from workspaced_tools.prompts.model.untrusted_text import render_marked, unescape_body
-from workspaced_tools.prompts.sources.surroundings import Around, Place, around, cut_out, marked_block, place_of
+from workspaced_tools.prompts.sources.surroundings import Around, Place, around, cut_out, marked_block
 
 MARKS = ("selection_start", "selection_end", "cursor_position")
 HOSTILE = [
@@ -60,21 +60,6 @@ def test_the_file_is_told_by_title_path_language_and_lines() -> None:
     ]
     bare = marked_block(Artifact("selected_text", "unsaved", "Draft"), "y", Around("", "", False))
     assert bare.split("\n")[1:4] == ["<title>Draft</title>", "<path>unsaved</path>", "<content>"]
-
-
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        ("a.md#L1-L2", Place("a.md", 1, 2)),
-        ("a#L3-L4.md#L5-L5", Place("a#L3-L4.md", 5, 5)),
-        ("a.md#L2-L1", None),
-        ("a.md#L1", None),
-        ("#L1-L1", None),
-        ("a.md#L1-L9999999999", None),
-    ],
-)
-def test_the_place_of_a_selection_is_read_from_its_id_or_not_at_all(name: str, place: Place | None) -> None:
-    assert place_of(name) == place
 
 
 # -- cut out of a note --

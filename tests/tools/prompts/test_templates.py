@@ -30,12 +30,6 @@ def failed(text: str, name: str = "mine") -> TemplateFailed:
 # -- which there are --
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_built_in_shapes_are_there_without_a_folder(name: str, tmp_path: Path) -> None:
-    template = template_named(name, None)
-    assert template == template_named(name, tmp_path) == Template(name)
-
-
 def test_one_s_own_template_is_a_file_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "my-model_2.json.jinja").write_text('{"é": 1}', encoding="utf-8")
     template = template_named("my-model_2", tmp_path)
@@ -92,12 +86,6 @@ def test_a_template_sees_the_request() -> None:
     ).body
     assert body["all"] == [["user", "First?", True], ["assistant", "!", False], ["user", "Hello?", True], 0]
     assert body["model"] == "claude-9" and len(body["key"]) == 64
-
-
-def test_one_s_own_template_gets_all_thinking_and_its_own_cached_content() -> None:
-    shaped = rendered('{"resource": {{ request.cached_content.resource | json }}}', cached_content="caches/1")
-    assert shaped.body == {"resource": "caches/1"} and shaped.cached_content is None
-    assert shaped.shape == "mine" and shaped.changes == ()
 
 
 def test_a_template_may_say_what_creates_the_cache() -> None:
@@ -191,13 +179,6 @@ def test_four_breakpoints_are_taken_and_five_are_not() -> None:
     with pytest.raises(BodyInvalid) as error:
         rendered(f'{{"a": [{", ".join([MARK] * 5)}]}}')
     assert error.value.details == {"template": "mine", "path": "$.a[4].cache_control"}
-
-
-@pytest.mark.parametrize("field", ["input_schema", "parameters", "parametersJsonSchema", "input", "args"])
-def test_what_is_called_so_in_schemas_and_arguments_is_no_breakpoint(field: str) -> None:
-    assert rendered(
-        f'{{"tools": [{{"{field}": [{", ".join([MARK] * 5)}]}}], "a": [{", ".join([MARK] * 4)}]}}'
-    ).body
 
 
 @pytest.mark.parametrize(

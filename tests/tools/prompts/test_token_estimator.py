@@ -3,38 +3,15 @@
 from math import ceil
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from workspaced_tools.prompts.model.token_estimate import (
     IMAGE_TOKENS,
     Estimator,
     block_seed,
     estimate_definitions_tokens,
-    estimate_tokens,
     message_seed,
 )
 from workspaced_tools.prompts.model.types import Block, ChatMessage
-
-factors = st.floats(0.5, 3.0)
-
-
-@given(factors)
-def test_an_empty_text_is_no_tokens_and_any_other_at_least_one(factor: float) -> None:
-    assert Estimator(factor).tokens("") == 0
-    assert Estimator(factor).tokens("x") >= 1
-
-
-@given(factors, st.text(), st.text())
-def test_more_text_is_never_fewer_tokens(factor: float, one: str, two: str) -> None:
-    estimator = Estimator(factor)
-    assert estimator.tokens(one) <= estimator.tokens(one + two)
-
-
-@pytest.mark.parametrize(("factor", "tokens"), [(0.5, 500), (1.0, 1_000), (1.25, 1_250), (3.0, 3_000)])
-def test_the_factor_scales_the_seed(factor: float, tokens: int) -> None:
-    assert estimate_tokens("four" * 1_000) == 1_000
-    assert Estimator(factor).tokens("four" * 1_000) == tokens
 
 
 @pytest.mark.parametrize(

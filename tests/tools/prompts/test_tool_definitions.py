@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from support.growth import grows_linearly, thread_seconds
 
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.openai import OPENAI
@@ -62,12 +61,6 @@ def test_a_list_of_declarations_is_as_many_tools() -> None:
     assert found.own == ({"googleSearch": {}},) and found.changes == ()
 
 
-@pytest.mark.parametrize("parameters", [None, {}])
-def test_a_tool_without_parameters_takes_an_empty_object(parameters: Any) -> None:
-    [tool] = read({"type": "function", "function": {"name": "go", "parameters": parameters}}).tools
-    assert tool == Definition("go", "", {"type": "object", "properties": {}})
-
-
 @pytest.mark.parametrize(
     "tool",
     [
@@ -93,11 +86,6 @@ def test_what_a_form_says_besides_is_kept_for_its_own_provider_and_else_reported
     elsewhere = read(strict, family="anthropic")
     assert elsewhere.tools == (LOOK,) and elsewhere.own == ()
     assert len(elsewhere.changes) == 1 and "strict" in elsewhere.changes[0]
-
-
-def test_the_flat_form_is_never_sent_as_it_is_since_chat_completions_know_it_not() -> None:
-    found = read({"type": "function", **NAMED, "parameters": SCHEMA, "strict": True})
-    assert found.tools == (LOOK,) and found.own == () and len(found.changes) == 1
 
 
 def test_a_second_tool_of_a_name_is_left_out_and_reported() -> None:
@@ -198,11 +186,3 @@ def nested(depth: int) -> dict[str, Any]:
 def test_a_tool_that_is_nested_too_deep_is_left_out_and_reported() -> None:
     found = read({"name": "deep", "inputSchema": nested(DEPTH_MAX)}, FORMS["mcp"])
     assert found.tools == (LOOK,) and len(found.changes) == 1
-
-
-def test_many_tools_take_time_in_line_with_their_number() -> None:
-    def seconds(count: int) -> float:
-        text = json.dumps([{"name": f"t{at}", "inputSchema": SCHEMA} for at in range(count)])
-        return thread_seconds(lambda: definitions_of(text, OPENAI, OPENAI))
-
-    assert grows_linearly(seconds, 1_000, 4_000)

@@ -251,20 +251,6 @@ def test_what_a_fold_left_out_comes_whole_when_it_is_attached_again() -> None:
     assert "Line 7 of" in w.user_text(again) and "Attached: a.md" not in w.user_text(again)
 
 
-def test_results_of_tools_before_the_last_turn_are_a_note_after_a_fold() -> None:
-    talk = Talk()
-    for number in range(3):
-        asked = talk.say(f"{number}?")
-        talk.prompt(asked)
-        talk.answer("", f"call-{number}")
-        carrier = talk.results(f"call-{number}", text="row " * 200)
-        talk.go_on(carrier, asked)
-        talk.answer("So.")
-    sent = whole(talk.ask("And?", rebase=True))
-    assert sent.count("[tool result elided - ") == 2
-    assert sent.count("row row") == 100
-
-
 def test_a_summary_makes_the_turns_leave_that_it_stands_for() -> None:
     talk = Talk()
     for number in range(4):

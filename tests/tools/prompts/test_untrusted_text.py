@@ -12,7 +12,6 @@ from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_tools.prompts.model.untrusted_text import (
-    RESERVED,
     escape_body,
     escape_field,
     render_block,
@@ -163,15 +162,6 @@ def test_row_43_a_body_can_neither_open_another_block_nor_forge_what_is_shown() 
     assert escape_field('R&D <b> "q"') == "R&amp;D &lt;b&gt; &quot;q&quot;"
 
 
-def test_a_block_looks_as_the_specification_says() -> None:
-    fields = {"title": "Plan", "path": "work/plan.md", "mtime": "2026-03-01T12:00:00Z"}
-    assert render_block("note_context", fields, "# Plan\n\ntext\n") == (
-        "<note_context>\n<title>Plan</title>\n<path>work/plan.md</path>\n<mtime>2026-03-01T12:00:00Z</mtime>\n"
-        "<content>\n# Plan\n\ntext\n\n</content>\n</note_context>"
-    )
-    assert render_block("tool_result", {}, "") == "<tool_result>\n<content>\n\n</content>\n</tool_result>"
-
-
 def test_a_name_that_bodies_could_close_or_that_is_no_delimiter_is_refused() -> None:
     for name in ("div", "Note_context", "", "a b", "note_context>", "_x", "x_"):
         with pytest.raises(ValueError, match="Expected a name"):
@@ -197,11 +187,6 @@ def test_a_body_closes_and_opens_neither_its_own_block_nor_those_around_it(name:
             inside = block.removeprefix(f"<{name}>").removesuffix(f"</{name}>")
             assert f"{written.format(spelling)} " not in inside and f"<{spelling}>" not in inside
             assert unescape_body(content_of(block)) == text
-
-
-def test_row_43_no_reserved_name_can_be_closed_by_a_body() -> None:
-    for name in RESERVED:
-        assert closings(render_block(name, {}, f"</{name}>"), name) == (2 if name == "content" else 1)
 
 
 @pytest.mark.thorough

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -18,7 +18,6 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.token_estimate import (
     estimate_json_tokens,
-    estimate_json_tokens_of_chars,
     estimate_tokens,
 )
 from workspaced_tools.recording.call_diff import compared, readable_json
@@ -29,7 +28,7 @@ from workspaced_tools.recording.recorded_calls import (
     recorded_call,
     texts_of,
 )
-from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
+from workspaced_tools.recording.usage import Usage, UsageCounter
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
@@ -123,13 +122,6 @@ NOTES = {
 # -- a list --
 
 
-def test_the_code_of_a_failure_is_in_its_answer(log: Log) -> None:
-    failure = b'{"success":false,"code":"NOTE_NOT_FOUND"}'
-    assert listed(log.called("a", {}, failure, ok=False), log.blob).code == "NOTE_NOT_FOUND"
-    gone = listed(log.called("a", {}, failure + b" ", ok=False, kept=False), log.blob)
-    assert (gone.code, gone.kept, gone.tokens) == (None, False, estimate_json_tokens_of_chars(len(failure) + 1))
-
-
 # -- one whole --
 
 
@@ -151,12 +143,6 @@ def test_a_call_comes_back_to_the_byte_with_every_version_it_read(log: Log, look
     }
 
 
-def test_questions_are_told_with_their_answers(log: Log, look: Any) -> None:
-    call = recorded_call(log.call("get_note_by_reference", look(NOTES), reference="alpha"), log.blob)
-    assert call.recording is not None
-    assert any(line.startswith('resolve["alpha"] -> ') and '"a.md"' in line for line in made_from(call.recording))
-
-
 def test_what_is_not_kept_is_said_with_what_to_do(log: Log, look: Any) -> None:
     off = recorded_call(log.called("a", {}, b"{}", kept=False), log.blob)
     event = log.call("get_current_note", look(NOTES, active="a.md"))
@@ -167,13 +153,6 @@ def test_what_is_not_kept_is_said_with_what_to_do(log: Log, look: Any) -> None:
         with pytest.raises(NotRecorded) as refused:
             call.answer()
         assert hint in refused.value.hint
-
-
-def test_an_answer_without_its_inputs_is_still_shown(log: Log, look: Any) -> None:
-    event = log.call("get_current_note", look(NOTES, active="a.md"))
-    log.blobs.pop(event.data.inputs_sha256)
-    call = recorded_call(event, log.blob)
-    assert call.answer() and call.recording is None and call.why
 
 
 def test_a_recording_of_a_newer_version_or_none_at_all_is_said(log: Log) -> None:
@@ -211,12 +190,6 @@ def pair(log: Log, first: Event, second: Event) -> Any:
     return compared(recorded_call(first, log.blob), recorded_call(second, log.blob))
 
 
-def test_a_note_written_again_is_told_from_one_that_changed(log: Log, look: Any) -> None:
-    event = log.call("get_current_note", look(NOTES, active="a.md"))
-    again = log.call("get_current_note", look(NOTES, active="a.md"))  # another vault: other inodes
-    assert pair(log, event, again).inputs == ["note a.md was written again, with the same text"]
-
-
 def test_arguments_and_questions_that_differ_are_named(log: Log, look: Any) -> None:
     view = look(NOTES)
     first = log.call("get_note_by_reference", view, "one", reference="a.md")
@@ -229,16 +202,6 @@ def test_arguments_and_questions_that_differ_are_named(log: Log, look: Any) -> N
     ]
     assert "note a.md was read by call 1 only" in found.inputs
     assert 'resolve["b.md"] was asked by call 2 only' in found.inputs
-
-
-def test_answers_that_differ_and_are_gone_cannot_be_compared(log: Log, look: Any) -> None:
-    view = look(NOTES, active="a.md")
-    first, second = log.call("get_current_note", view), log.call("get_current_note", view, includeLinks=True)
-    log.blobs.pop(first.data.result_sha256)
-    with pytest.raises(NotRecorded):
-        pair(log, first, second)
-    log.blobs.pop(second.data.inputs_sha256)
-    assert pair(log, first, first).answer == []
 
 
 JSON = st.recursive(
@@ -260,22 +223,6 @@ def test_readable_lines_tell_values_apart_and_lose_nothing(one: Any, two: Any) -
 
 
 # -- tokens --
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [("", 0), ("a", 1), ("four", 1), ("fives", 2), ("漢字", 2), ("かな と 한글", 6), ("naïve", 2), ("𠀋x", 2)],
-)
-def test_tokens_are_a_quarter_of_the_characters_or_each_of_cjk(text: str, tokens: int) -> None:
-    assert estimate_tokens(text) == tokens
-
-
-def test_tokens_of_json_are_more_than_of_its_texts() -> None:
-    short = json.dumps([{"id": "a.md", "at": "2026-03-01T12:00:00Z"}] * 20)
-    assert estimate_json_tokens(short) == -(-len(short) * 100 // 225)
-    text = "a word " * 100
-    assert 175 <= estimate_json_tokens(json.dumps({"content": text})) <= 185, "a note's text in it is text"
-    assert estimate_json_tokens_of_chars(225) == 100
 
 
 # -- statistics --
@@ -307,23 +254,6 @@ def test_an_answer_that_the_client_had_counts_as_repeated(log: Log) -> None:
     assert used["other"].repeated == 0
 
 
-def test_a_session_ends_with_a_pause(log: Log) -> None:
-    log.called("a", {}, b"x")
-    for _ in range(2):
-        log.now += timedelta(minutes=SESSION_PAUSE_MINUTES)
-        log.called("a", {}, b"x")
-    log.now += timedelta(minutes=SESSION_PAUSE_MINUTES, microseconds=1)
-    log.called("a", {}, b"x")
-    usage = log.usage()
-    assert usage.sessions == 2 and usage.used[0].repeated == 2
-
-
-def test_answers_that_are_gone_are_guessed_from_their_bytes(log: Log) -> None:
-    log.called("get_workspace_context", {}, b"x" * 400, kept=False)
-    usage = log.usage()
-    assert usage.not_kept == 1 and usage.used[0].tokens == 178 and usage.advised == []
-
-
 # -- what would have been cheaper --
 
 
@@ -342,13 +272,6 @@ def test_texts_that_were_given_before_need_no_content(log: Log, look: Any) -> No
     assert found.tokens == sum(estimate_tokens(text.content) for text in texts)
     log.call("get_workspace_context", look(files, active="a.md", pins=("c.md",)), includeContent=True)
     assert advice(log) == {"sameTexts": (1, 2)}
-
-
-def test_texts_that_changed_are_no_waste(log: Log, look: Any) -> None:
-    for text in ("one", "two"):
-        view = look({"a.md": f"# Alpha\n\n{text}\n"}, active="a.md")
-        log.call("get_workspace_context", view, includeContent=True, includeMetadata=False)
-    assert advice(log) == {}
 
 
 def test_a_text_that_stood_in_the_context_needs_no_call(log: Log, look: Any) -> None:
@@ -370,13 +293,6 @@ def test_a_call_that_told_more_is_no_waste(log: Log, look: Any, arguments: dict[
     log.call("get_note_by_reference", view, **arguments)
     log.call("get_current_note", view, includeLinks=True)
     log.call("get_current_note", view, includeImages=True)
-    assert advice(log) == {}
-
-
-def test_metadata_that_the_context_left_out_is_no_waste(log: Log, look: Any) -> None:
-    view = look(NOTES, active="a.md")
-    log.call("get_workspace_context", view, includeContent=True, includeMetadata=False)
-    log.call("get_current_note", view)
     assert advice(log) == {}
 
 
@@ -417,22 +333,6 @@ def test_a_length_that_was_never_reached_can_be_left_out(log: Log, look: Any) ->
     log.call("get_note_by_reference", view, reference="long", maxContentLength=10_000)
     log.call("get_note_by_reference", view, reference="beta", maxContentLength=500)
     assert advice(log) == {"lengthInVain": (1, 1)}
-
-
-def test_a_repeated_call_is_not_advised_on_as_well(log: Log, look: Any) -> None:
-    view = look(NOTES, active="a.md")
-    for _ in range(2):
-        log.call("get_workspace_context", view, includeContent=True)
-    assert advice(log) == {} and log.usage().used[0].repeated == 1
-
-
-def test_what_one_client_holds_saves_another_nothing(log: Log, look: Any) -> None:
-    view = look(NOTES, active="a.md")
-    log.call("get_workspace_context", view, "one", includeContent=True)
-    log.call("get_current_note", view, "two")
-    log.now += timedelta(minutes=SESSION_PAUSE_MINUTES + 1)
-    log.call("get_current_note", view, "one")
-    assert advice(log) == {}
 
 
 def test_calls_of_a_past_moment_and_answers_of_other_versions_are_left_alone(log: Log) -> None:

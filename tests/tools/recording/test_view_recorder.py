@@ -29,8 +29,7 @@ from workspaced_events.projections.workspace_state import (
     WorkspaceState,
 )
 from workspaced_events.schema.catalogue import Sharing
-from workspaced_tools.errors import NoteNotFound
-from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.notes.note import Note
 from workspaced_tools.ports.asking import VaultPort
 from workspaced_tools.ports.history import HistoryPort, PastPort, VersionAt
 from workspaced_tools.ports.questions import (
@@ -60,7 +59,7 @@ from workspaced_tools.ports.questions import (
 )
 from workspaced_tools.ports.vault import LinkName, SearchQuery
 from workspaced_tools.recording.format import read_recording, shown_of
-from workspaced_tools.recording.view_recorder import Exchanges, RecordingVault, ViewRecorder, recorded
+from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.vault.files.selected_files import FileChoice
@@ -226,31 +225,6 @@ def plain(answer: Any) -> Any:
     return type(answer), answer
 
 
-class Past:
-    """A `PastPort` that knows one note."""
-
-    def __init__(self, note: Note) -> None:
-        self._note = note
-
-    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        if since == 1:
-            return VersionAt(1, NOW, NoteFailure(note, NoteNotFound.code, "There is no such note."))
-        if since is None:
-            raise tool_errors.NotRecorded("Nobody kept it", hint="Switch it on.")
-        return VersionAt(3, NOW, self._note)
-
-
-def test_a_recording_answers_as_the_past_did(folder: Folder) -> None:
-    [note] = folder.notes.read([NoteId("b.md")])
-    assert isinstance(note, Note)
-    kept = Kept()
-    recorder = recorder_over(folder, past=Past(note))
-    questions = [VersionOf(NoteId("b.md"), since, "abc") for since in (1, 2, "2026-03-01", None)]
-    told = [outcome(recorder.view.vault, each) for each in questions]
-    again = RecordedVault(kept.answers(recorder))
-    assert [outcome(again, each) for each in questions] == told
-
-
 VISITS = [Visit(NoteId(f"{name}.md"), at, NOW, None) for at, name in enumerate("abcabd", start=1)]
 
 
@@ -339,27 +313,6 @@ def test_any_file_is_read_again_as_it_was(content: bytes) -> None:
     assert plain(again.ask(Read([A]))) == told
 
 
-def test_a_text_is_kept_once_however_often_it_is_read_and_renamed(folder: Folder) -> None:
-    kept = Kept()
-    recorder = recorder_over(folder)
-    for _ in range(3):
-        recorder.view.vault.ask(Read([A, NoteId("one/Twin.md"), NoteId("two/Twin.md")]))
-    content = recorded(recorder, "agent", kept.keep)
-    assert len(kept.blobs) == 2 and b"zebra" not in content
-    assert FILES["a.md"] in kept.blobs.values()
-
-
-def test_equal_calls_make_equal_recordings(folder: Folder) -> None:
-    made = set()
-    for _ in range(2):
-        folder._cache.evict(NoteId("a.md"))
-        recorder = recorder_over(folder, Visited(VISITS))
-        for question in (Read(NOTES), Visits(), Search(SearchQuery("zebra", 3))):
-            recorder.view.vault.ask(question)
-        made.add(recorded(recorder, "agent", Kept().keep))
-    assert len(made) == 1
-
-
 def test_the_same_question_gets_the_answers_it_got_in_their_order_and_then_the_last() -> None:
     class Counting:
         count = 0
@@ -372,30 +325,6 @@ def test_the_same_question_gets_the_answers_it_got_in_their_order_and_then_the_l
     assert [recorder.view.vault.ask(NoteCount()) for _ in range(3)] == [1, 2, 3]
     again = RecordedVault(Kept().answers(recorder))
     assert [again.ask(NoteCount()) for _ in range(4)] == [1, 2, 3, 3]
-
-
-def test_a_question_nobody_asked_is_not_recorded(folder: Folder) -> None:
-    recorder = recorder_over(folder)
-    recorder.view.vault.ask(Names([A]))
-    again = RecordedVault(Kept().answers(recorder))
-    with pytest.raises(tool_errors.NotRecorded):
-        again.ask(Names([NoteId("b.md")]))
-    with pytest.raises(tool_errors.NotRecorded):
-        again.ask(Search(SearchQuery("zebra", 1)))
-
-
-def test_a_recording_vault_lets_what_is_no_exception_pass_unrecorded() -> None:
-    class Stop(BaseException):
-        pass
-
-    class Stopping:
-        def ask(self, question: Question[Any]) -> Any:
-            raise Stop
-
-    exchanges: Exchanges = []
-    with pytest.raises(Stop):
-        RecordingVault(Stopping(), exchanges).ask(NoteCount())
-    assert exchanges == []
 
 
 # -- the state, as far as it was shown --

@@ -192,16 +192,6 @@ def content(world: Any, at: int | str, note: str = "a.md") -> str:
     return str(told["data"]["content"] if told["success"] else told["code"])
 
 
-def test_what_nobody_asked_is_not_recorded(world: Any) -> None:
-    tail = world.events.tail
-    assert content(world, tail) == "NOT_RECORDED"
-    told = world.told(tail, "get_workspace_context", includeContent=True)
-    assert [each["error"] for each in told["data"]["pinnedNotes"]] == [
-        f"No version of {note} at that moment is recorded." for note in ("a.md", "b.md")
-    ]
-    assert told["data"]["vaultInfo"]["noteCount"] is None
-
-
 def test_a_moment_lasts_until_something_else_happens_whatever_calls_are_recorded_meanwhile(world: Any) -> None:
     given = world.state.seq
     world.recorded_call("get_current_note")
@@ -217,15 +207,6 @@ def test_a_call_stands_where_it_was_made_and_not_where_it_was_recorded(world: An
     world.flush()
     assert "zebra" in content(world, before)
     assert content(world, world.events.tail - 1) == "NOT_RECORDED"
-
-
-def test_a_version_that_was_only_reported_is_found_where_it_was_read_later(world: Any) -> None:
-    world.write("a.md", "new")
-    told = world.events.tail
-    world.append(c.NotePinned(NoteId("c.md")))
-    assert content(world, told) == "NOT_RECORDED"
-    world.recorded_call("get_note_by_reference", reference="a.md")
-    assert content(world, told) == "new"
 
 
 def test_of_a_deleted_note_nothing_is_told_after_its_end(world: Any) -> None:
@@ -276,21 +257,6 @@ def test_an_answer_about_the_vault_is_of_no_use_once_a_note_is_known_to_be_anoth
     assert code(world, asked, "search_workspace", query="zebra") is None
 
 
-def test_a_file_written_after_an_answer_makes_it_useless_be_the_note_new_to_everybody(world: Any) -> None:
-    world.recorded_call("search_workspace", query="zebra")
-    world.write("c.md", "zebra", told=False)
-    world.recorded_call("get_note_by_reference", reference="c.md")
-    world.append(c.ActiveNoteCleared())
-    assert code(world, world.events.tail, "search_workspace", query="zebra") == "NOT_RECORDED"
-
-
-def test_a_note_that_was_named_but_not_read_is_known_by_its_title(world: Any) -> None:
-    world.recorded_call("get_navigation_history")
-    world.append(c.ActiveNoteSet(NoteId("b.md")))
-    told = world.told(world.events.tail, "get_navigation_history")
-    assert [each["title"] for each in told["data"]["visits"]] == ["Beta"]
-
-
 def test_which_notes_an_ambiguous_name_means_is_told_for_the_call_alone(world: Any) -> None:
     for folder in ("one", "two"):
         world.write(f"{folder}/Twin.md", "# Twin\n")
@@ -308,14 +274,6 @@ def test_a_call_of_which_it_is_not_sure_what_vault_it_read_tells_nothing(world: 
     world.append(c.VaultSwitched(past_world.V))
     world.flush()
     assert content(world, before) == "NOT_RECORDED"
-
-
-def test_texts_that_were_swept_are_not_recorded(world: Any) -> None:
-    call = world.recorded_call("get_note_by_reference", reference="a.md")
-    at = world.recorded_call("get_current_note")
-    world.blobs.clear()
-    assert content(world, call) == "NOT_RECORDED"
-    assert code(world, at, "get_current_note") == "NOT_RECORDED"
 
 
 # -- what is withheld by now --
@@ -400,14 +358,6 @@ def test_since_a_sequence_or_time_the_version_of_that_moment_counts(world: Any) 
     assert diff(world, sinceSeq=begin)["code"] == "NOT_RECORDED"
     assert diff(world, sinceSeq=world.events.tail + 1)["code"] == "INVALID_ARGUMENT"
     assert diff(world, sinceTime="yesterday")["code"] == "INVALID_ARGUMENT"
-
-
-def test_a_renamed_note_is_compared_with_what_it_was_under_its_old_name(world: Any) -> None:
-    call = world.recorded_call("get_note_by_reference", reference="b.md")
-    world.rename("b.md", "c.md")
-    world.write("c.md", "# Beta\n")
-    answer = world.look("get_note_diff", world.tick(), reference="c.md", sinceSeq=call)
-    assert msgspec.json.decode(answer)["data"]["removed"] == 2
 
 
 def test_a_note_made_since_is_all_new(world: Any) -> None:

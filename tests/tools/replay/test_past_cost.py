@@ -10,7 +10,6 @@ from support import past_world
 
 from workspaced_events.ids import NoteId
 from workspaced_events.replay import backward_scan
-from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Incoming, Overview
 from workspaced_tools.replay import past_facts
@@ -60,46 +59,6 @@ def many_calls(world: Any, count: int = CALLS) -> None:
     world.flush()
 
 
-def test_what_was_read_of_recordings_serves_the_next_question(world: Any) -> None:
-    many_calls(world)
-    counted = Counted(world)
-    recordings = Recordings(counted)
-    looked_for(world, recordings)
-    assert len(counted.asked) == CALLS
-    looked_for(world, recordings)
-    assert len(counted.asked) == CALLS
-
-
-def test_a_call_that_read_what_a_later_one_did_is_not_looked_at_again(world: Any) -> None:
-    for _ in range(CALLS):
-        world.call("get_note_by_reference", reference="a.md")
-    world.flush()
-    recordings, looked_at = Recordings(world.blobs.get), []
-    of = recordings.of
-
-    def counted(called: c.ToolCalled, *more: Any) -> Any:
-        looked_at.append(called)
-        return of(called, *more)
-
-    recordings.of = counted  # type: ignore[method-assign]
-    looked_for(world, recordings)
-    assert len(looked_at) <= 2  # the first one compared the note with its file
-
-
-def test_of_what_nobody_asks_for_no_text_is_read(world: Any) -> None:
-    """Else a diff would read the notes of all diffs before it."""
-    versions = 20
-    for number in range(versions):
-        world.write("b.md", f"version {number}\n")
-        world.recorded_call("get_note_by_reference", reference="b.md")
-        world.recorded_call("get_note_diff", reference="b.md")
-    world.recorded_call("get_note_by_reference", reference="nowhere")
-    counted = Counted(world)
-    looked_for(world, Recordings(counted))
-    texts = [name for name in counted.asked if not world.blobs[name].startswith(b'{"version"')]
-    assert texts == []
-
-
 def test_nor_more_bytes_of_them(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     many_calls(world, 100)
     size = max(map(len, world.blobs.values()))
@@ -116,11 +75,6 @@ def test_it_looks_at_no_more_events_than_its_bound_and_says_how_far_it_came(
     many_calls(world, 100)
     message = looked_for(world, Recordings(world.blobs.get))
     assert message == f"No other version of a.md is recorded as far back as {world.events.all[-20].time}"
-
-
-def test_where_all_was_looked_at_no_place_is_named(world: Any) -> None:
-    many_calls(world, 10)
-    assert looked_for(world, Recordings(world.blobs.get)) == "No other version of a.md is recorded"
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 """Verifying: nothing that changed goes unnoticed, neither in what was kept nor in what would be answered now."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,6 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event
-from workspaced_tools.ports.questions import Read
 from workspaced_tools.replay import call_replay
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 from workspaced_tools.tools.registry import EVERY_TOOL
@@ -115,12 +112,6 @@ def test_a_blob_that_is_gone_makes_its_calls_not_recorded_and_says_why(data: Pat
     assert {each.outcome for each in others} == {Outcome.SAME}
 
 
-def test_without_any_blob_every_call_is_not_recorded(data: Path) -> None:
-    shutil.rmtree(data / "served")
-    for each in verified(data):
-        assert each.outcome is Outcome.NOT_RECORDED and each.why and each.served is None
-
-
 def test_an_answer_that_is_gone_is_still_compared_by_its_hash(data: Path, monkeypatch: Any) -> None:
     for each in verified(data):
         blob_file(data, each.called.result_sha256).unlink()
@@ -136,16 +127,6 @@ def test_a_damaged_log_is_not_verified_any_further(data: Path) -> None:
     segment.write_bytes(bytes(whole))
     with pytest.raises(LogDamaged):
         verified(data)
-
-
-def test_where_recording_was_off_calls_are_not_recorded(session: Any) -> None:
-    session.call("get_current_note")
-    session.restart(record=False)
-    session.call("get_current_note")
-    session.restart()
-    session.call("get_current_note")
-    off = [each for each in session.check() if each.outcome is Outcome.NOT_RECORDED]
-    assert len(off) == 1 and "record" in off[0].why
 
 
 # -- what would be answered changed --
@@ -170,30 +151,6 @@ def test_another_fold_is_noticed_where_it_shows(data: Path, monkeypatch: Any) ->
     assert current.outcome is Outcome.SAME
     monkeypatch.setattr("workspaced_tools.replay.verify.apply", without_pins)
     assert verified(data)[0].outcome is Outcome.DIFFERENT
-
-
-def test_a_tool_that_says_something_else_is_noticed(data: Path, monkeypatch: Any) -> None:
-    tool = EVERY_TOOL["search_workspace"]
-
-    def other(view: Any, arguments: Any) -> Any:
-        answer = tool.function(view, arguments)
-        answer.message += " "
-        return answer
-
-    monkeypatch.setitem(EVERY_TOOL, tool.name, replace(tool, function=other))
-    assert [each.called.tool for each in verified(data) if each.outcome is Outcome.DIFFERENT] == [tool.name]
-
-
-def test_a_tool_that_reads_something_else_is_noticed(data: Path, monkeypatch: Any) -> None:
-    tool = EVERY_TOOL["search_workspace"]
-
-    def other(view: Any, arguments: Any) -> Any:
-        view.vault.ask(Read([NoteId("c.md")]))
-        return tool.function(view, arguments)
-
-    monkeypatch.setitem(EVERY_TOOL, tool.name, replace(tool, function=other))
-    [changed] = [each for each in verified(data) if each.outcome is Outcome.DIFFERENT]
-    assert changed.called.tool == tool.name and b"NOT_RECORDED" in (changed.answered or b"")
 
 
 def test_a_tool_that_is_gone_makes_its_calls_not_recorded(data: Path, monkeypatch: Any) -> None:
@@ -262,20 +219,6 @@ def made(seq: int, data: c.Data, vault: str = "one") -> Event:
     time = f"2026-03-01T{seq // 60 % 24:02}:{seq % 60:02}:00.000000Z"
     event: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, "ui", VaultId(vault), data)
     return event
-
-
-def test_a_note_saved_again_with_the_same_bytes(session: Any) -> None:
-    """What was worked out of its former version tells the time of that one."""
-    modified = set()
-    for _ in range(3):
-        sessions.write(session.vaults["one"], "a.md", sessions.TEXTS[1])
-        file = session.vaults["one"] / "a.md"
-        os.utime(file, (0, 1_700_000_000 + len(modified)))
-        answer = json.loads(session.call("get_current_note").payload)
-        modified.add(answer["data"]["metadata"]["lastModified"])
-        session.service.call_recorder.flush()
-    assert len(modified) == 3
-    session.check()
 
 
 # -- visits, while a log streams by --

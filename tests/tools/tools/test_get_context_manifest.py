@@ -18,7 +18,6 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
-from workspaced_tools.ports.asking import WouldBlock, without_waiting
 from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -179,13 +178,6 @@ def test_entries_of_a_note_that_is_withheld_by_now_are_left_out_with_their_sizes
         assert layer["tokens"] <= was["tokens"]
 
 
-def test_all_of_earlier_turns_that_shows_a_note_withheld_by_now_is_left_out(held: Held) -> None:
-    """The note, the pin, that it is pinned no more, and the place in it of this turn."""
-    held.private = {DIARY}
-    assert "diary" not in json.dumps(held.asked())
-    assert "4 entries" in held.asked()["warnings"][0]
-
-
 def test_what_a_withheld_note_shows_is_left_out_though_its_name_is_another(held: Held) -> None:
     (held.world.vault.root.path / "seen.md").write_text("![](x.png)\n")
     held.chat.turn("Four", w.c.Attachment("active_note", "seen.md"))
@@ -198,21 +190,6 @@ def test_a_withheld_note_stays_withheld_under_its_former_name(held: Held) -> Non
     held.world.append(c.NoteRenamed(NoteId(DIARY), NoteId("private/now.md")))
     held.private = {"private/now.md"}
     assert "diary" not in json.dumps(held.asked()) + json.dumps(held.asked(message="m3"))
-
-
-def test_a_note_whose_own_flag_was_not_known_is_looked_at_first(held: Held) -> None:
-    held.world.write(DIARY, "---\nworkspaced: private\n---\n# Diary\n", told=False)
-    state, texts = held.world.state, texts_in(held.world.blobs.get)
-    prompts = partial(ManifestStore, state.conversations, state.current, texts, held.world.vault.notes.names)
-    view = shared_view(
-        state,
-        past_world.event_time(0),
-        held.world.vault,
-        prompts=prompts,
-        level="all",
-        withheld=held.world.vault.levels.is_withheld,
-    )
-    assert "diary" not in payload_of(run(TOOLS[TOOL], view, {"message": "m3"})).decode()
 
 
 def test_without_a_served_vault_no_note_is_named(held: Held) -> None:
@@ -258,14 +235,3 @@ def test_a_call_made_again_answers_the_same_and_its_recording_tells_of_nothing_w
     read = read_recording(recording, "it")
     answers = Answers(read.asked, Notes({}.get))
     assert replay_answer(answers, called, read, bare, lambda _vault: ()) == payload
-
-
-def test_at_an_earlier_moment_the_prompt_of_that_moment_is_told_of(held: Held) -> None:
-    seq = held.chat.now.prompts[0].seq
-    view = held.view(state=held.world.events.state(seq))
-    assert run(TOOLS[TOOL], view, {})["data"]["message"] == "m1"
-
-
-def test_what_must_not_block_does_not_read_a_manifest(held: Held) -> None:
-    with pytest.raises(WouldBlock), without_waiting():
-        held.view().vault.ask(ManifestOf(None, None))

@@ -70,14 +70,6 @@ def test_at_most_50000_characters_come_and_offset_goes_on(ask: Call) -> None:
     assert "".join(parts) == text
 
 
-def test_an_offset_beyond_the_end_gives_an_empty_page_and_a_warning(ask: Call) -> None:
-    result = ask("short", offset=6)
-    assert result["data"]["content"] == ""
-    assert result["truncation"] == {"originalLength": 5, "returnedLength": 0}
-    assert any("beyond the end" in warning for warning in result["warnings"])
-    assert "warnings" not in ask("short", offset=5)
-
-
 @pytest.mark.parametrize(
     ("front", "metadata"),
     [
@@ -102,36 +94,6 @@ def test_an_offset_beyond_the_end_gives_an_empty_page_and_a_warning(ask: Call) -
 def test_metadata_comes_from_the_front_matter(ask: Call, front: str, metadata: dict[str, Any]) -> None:
     shown = ask(f"---\n{front}\n---\ntext\n")["data"]["metadata"]
     assert {key: shown[key] for key in metadata} == metadata
-
-
-@pytest.mark.parametrize(
-    ("front", "type_"), [("type: meeting", "meeting"), ("type: [x]", "note"), ("a: 1", "note")]
-)
-def test_the_type_stands_once(ask: Call, front: str, type_: str) -> None:
-    data = ask(f"---\n{front}\n---\ntext\n")["data"]
-    assert data["type"] == type_ and "noteType" not in data["metadata"]
-
-
-def test_counts_are_of_the_whole_body(ask: Call) -> None:
-    result = ask("---\na: 1\n---\n" + "word " * 1_000, maxContentLength=100)
-    metadata = result["data"]["metadata"]
-    assert (metadata["wordCount"], metadata["characterCount"]) == (1_000, 5_000)
-
-
-@pytest.mark.parametrize(
-    ("data", "content"),
-    [
-        (b"---\na: 1\n---", ""),
-        (b"\xef\xbb\xbf---\na: 1\n---\nx", "x"),
-        (b"\xef\xbb\xbfplain", "plain"),
-        (b"a\r\nb", "a\r\nb"),
-        ("ünï".encode("utf-16"), "ünï"),
-        (b"bad \xff byte", "bad \ufffd byte"),
-        (b"", ""),
-    ],
-)
-def test_whatever_the_bytes_are_the_body_is_served(ask: Call, data: bytes, content: str) -> None:
-    assert ask({"n.md": data})["data"]["content"] == content
 
 
 def test_the_outline_lists_headings_by_raw_line(ask: Call) -> None:
@@ -176,14 +138,6 @@ def test_outgoing_links_come_one_per_occurrence_with_their_heading_and_line(ask:
     ]
     assert links["outgoingTotal"] == 7
     assert (links["incoming"], links["incomingTotal"]) == ([], 0)
-
-
-def test_incoming_links_come_one_per_occurrence_with_their_line(ask: Call) -> None:
-    files = {"n.md": "# Note\n[[n]]", "a.md": "x\n\n  see [[n]] and [[Note]]  \n", "b.md": "no link"}
-    links = ask(files, includeLinks=True)["data"]["links"]
-    entry = {"source": "a.md", "title": "a", "context": "see [[n]] and [[Note]]", "line": 3}
-    assert links["incoming"] == [entry, entry]
-    assert links["incomingTotal"] == 2
 
 
 def test_incoming_links_are_capped_with_a_total_and_short_contexts(ask: Call) -> None:

@@ -1,6 +1,5 @@
 """get_note_by_reference over real vaults."""
 
-import os
 from typing import Any
 
 import pytest
@@ -32,50 +31,11 @@ def ask(make_vault: MakeVault, make_view: MakeView, call: Call) -> Call:
     return make
 
 
-@pytest.mark.parametrize(
-    ("reference", "resolved_by"),
-    [
-        ("work/plan.md", "path"),
-        ("work/plan", "path"),
-        ("p-1", "id"),
-        ("The Plan", "title"),
-        ("MP", "alias"),
-        ("the plan", "foldedTitle"),
-        ("plan", "filename"),
-        ("Work/plan", "pathSuffix"),
-        ("[[The Plan|x]]", "title"),
-    ],
-)
-def test_a_note_is_found_by_any_of_its_names(ask: Call, reference: str, resolved_by: str) -> None:
-    result = ask(reference)
-    assert result["success"] is True
-    assert (result["data"]["id"], result["data"]["resolvedBy"]) == ("work/plan.md", resolved_by)
-    assert "metadata" not in result["data"]
-    assert result["data"]["content"].startswith("Intro.")
-    assert len(result["data"]["sha256"]) == 64
-
-
 def test_a_renamed_note_is_found_by_its_former_path(ask: Call, make_state: MakeState) -> None:
     result = ask("old place/plan", state=make_state(former={"old place/plan.md": "work/plan.md"}))
     assert result["data"]["resolvedBy"] in ("formerPath", "filename")
     result = ask("old", state=make_state(former={"old.md": "work/plan.md"}))
     assert (result["data"]["id"], result["data"]["resolvedBy"]) == ("work/plan.md", "formerPath")
-
-
-def test_content_and_metadata_come_as_asked(ask: Call) -> None:
-    result = ask("MP", includeContent=False, includeMetadata=True)
-    assert "content" not in result["data"]
-    assert "truncation" not in result
-    assert result["data"]["metadata"]["wordCount"] > 0
-
-
-def test_long_text_comes_in_pages(ask: Call) -> None:
-    files = {"n.md": "A sentence of words. " * 400}
-    first = ask("n", files)
-    assert len(first["data"]["content"]) <= 3000
-    second = ask("n", files, offset=first["truncation"]["nextOffset"], maxContentLength=10_000)
-    assert "nextOffset" not in second["truncation"]
-    assert first["truncation"]["returnedLength"] + second["truncation"]["returnedLength"] == 400 * 21
 
 
 def test_an_ambiguous_name_gives_candidates_with_workspace_members_first(ask: Call, make_state: MakeState) -> None:
@@ -141,17 +101,3 @@ def test_a_symlink_is_named_and_where_it_leads_only_if_that_may_be_shown(
 @pytest.mark.parametrize("reference", [" ", "[[]]", "\ud800"])
 def test_what_names_nothing_is_an_invalid_argument(ask: Call, reference: str) -> None:
     assert ask(reference)["code"] == "INVALID_ARGUMENT"
-
-
-def test_a_file_that_cannot_be_read_says_so(make_vault: MakeVault, make_view: MakeView, call: Call) -> None:
-    vault = make_vault(FILES)
-    os.mkfifo(vault.root.path / "pipe.md")
-    (vault.root.path / "dir.md").mkdir()
-    view = make_view(vault, EMPTY_VAULT)
-    assert call(TOOL, view, reference="pipe.md")["code"] == "READ_ERROR"
-    assert call(TOOL, view, reference="dir.md")["code"] == "NOTE_NOT_FOUND", "a folder is no note"
-
-
-def test_the_reference_is_echoed_in_at_most_200_characters(ask: Call) -> None:
-    result = ask("x" * 2000)
-    assert len(result["error"]) < 240

@@ -18,7 +18,7 @@ from workspaced_tools.ports.history import VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import shared_view
-from workspaced_tools.tools.get_note_diff import TOOL, _page, unified
+from workspaced_tools.tools.get_note_diff import TOOL, unified
 from workspaced_tools.tools.line_changes import COMPARED_LINES_MAX
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault
@@ -159,13 +159,6 @@ def test_the_whole_file_is_compared_front_matter_included(diff: Callable[..., An
     assert "truncation" not in result
 
 
-def test_a_note_made_since_is_new_as_a_whole(diff: Callable[..., Any]) -> None:
-    data = diff(None, "a\nb\n")["data"]
-    assert data["diff"] == "@@ -0,0 +1,2 @@\n+a\n+b\n"
-    assert data["since"]["exists"] is False and "sha256" not in data["since"]
-    assert diff(None, "")["data"].get("changed", True) is True
-
-
 def test_what_did_not_change_has_no_diff(diff: Callable[..., Any]) -> None:
     result = diff("same", "same")
     assert (result["data"]["diff"], result["data"]["changed"]) == ("", False)
@@ -176,24 +169,6 @@ def test_bytes_that_are_no_text_may_be_all_that_changed(diff: Callable[..., Any]
     result = diff("# N\n", b"\xef\xbb\xbf# N\n")
     assert (result["data"]["diff"], result["data"].get("changed", True)) == ("", True)
     assert result["message"] != "Nothing changed."
-
-
-@settings(max_examples=examples(40))
-@given(st.data())
-def test_pages_join_to_the_whole_and_always_advance(data: st.DataObject) -> None:
-    lines = data.draw(st.lists(st.sampled_from(["x" * 30 + "\n", "y" * 450 + "\n", "\n", "🧑‍🚀é\n"]), max_size=40))
-    text = "".join(lines) + data.draw(st.sampled_from(["", "z"]))
-    limit = data.draw(st.integers(100, 500))
-    offset: int | None = 0
-    pages = []
-    while offset is not None:
-        page, truncation = _page(text, limit, offset)
-        assert len(page) == truncation.returned_length <= limit
-        assert truncation.original_length == len(text)
-        assert truncation.next_offset is None or truncation.next_offset > offset
-        pages.append(page)
-        offset = truncation.next_offset
-    assert "".join(pages) == text
 
 
 def test_pages_end_with_whole_lines_where_they_fit(diff: Callable[..., Any]) -> None:
@@ -212,31 +187,8 @@ def test_pages_end_with_whole_lines_where_they_fit(diff: Callable[..., Any]) -> 
     assert beyond["data"]["diff"] == "" and beyond["truncation"]["returnedLength"] == 0
 
 
-def test_a_moment_is_passed_on_as_it_was_given(diff: Callable[..., Any]) -> None:
-    past = Then("old")
-    for arguments in ({}, {"sinceSeq": 0}, {"sinceSeq": 7}, {"sinceTime": "2026-02-01"}):
-        assert diff(past, "new", **arguments)["success"]
-    assert [since for _note, since, _current in past.asked] == [None, 0, 7, "2026-02-01"]
-    assert len({current for _note, _since, current in past.asked}) == 1
-
-
 def test_both_moments_at_once_are_refused(diff: Callable[..., Any]) -> None:
     assert diff("old", "new", sinceSeq=1, sinceTime="2026-02-01")["code"] == "INVALID_ARGUMENT"
-
-
-@pytest.mark.parametrize(
-    ("reference", "code"),
-    [
-        ("no such", "NOTE_NOT_FOUND"),
-        ("../x.md", "OUTSIDE_VAULT"),
-        ("\0", "OUTSIDE_VAULT"),
-        ("gone.md", "NOTE_NOT_FOUND"),
-    ],
-)
-def test_references_are_those_of_get_note_by_reference(
-    diff: Callable[..., Any], reference: str, code: str
-) -> None:
-    assert diff("old", "new", reference=reference)["code"] == code
 
 
 def test_what_nobody_kept_is_said_to_be_not_recorded(diff: Callable[..., Any]) -> None:

@@ -195,46 +195,7 @@ def test_what_was_opened_next_three_times_counts_for_more_than_what_was_opened_b
     ]
 
 
-def test_the_strongest_reason_comes_first(ask: Call) -> None:
-    vault = FakeVault("[[a]]", tagged=[("a.md", 1000.0)])
-    [a] = ask(vault)["data"]["related"]
-    assert [reason["kind"] for reason in a["reasons"]] == ["sharedTags", "linksTo"]
-
-
 # What all three have in common, so that one more tie decides.
-
-
-def test_no_signal_drowns_the_others(ask: Call) -> None:
-    vault = FakeVault(
-        "[[many]] " * 1000 + "[[both]]",
-        incoming=["both.md"],
-        tagged=[("tags.md", 1e9), ("both.md", 2.0)],
-        similar=[("text.md", 1e9, ["w"] * 10)],
-    )
-    result = ask(vault, row("note", "visits") * 1000)
-    assert paths(result)[0] == "both.md"
-    assert all(score < 0.27 for path, score in scores(result).items() if path != "both.md")
-
-
-def test_the_scale_of_likeness_does_not_matter(ask: Call) -> None:
-    answers = [
-        ask(FakeVault(similar=[("a.md", 4 * scale, ("x", "y")), ("b.md", scale, ("x",))]))["data"]
-        for scale in (1e-6, 1.0, 1e6)
-    ]
-    assert answers[0] == answers[1] == answers[2]
-
-
-def test_equal_notes_go_by_path_and_every_call_gives_the_same(ask: Call) -> None:
-    vault = FakeVault("[[b]] [[c]] [[a]]", incoming=["e.md", "d.md"])
-    first = ask(vault)
-    assert paths(first) == ["a.md", "b.md", "c.md", "d.md", "e.md"]
-    assert all(ask(vault) == first for _ in range(3))
-
-
-def test_only_the_best_are_given_and_the_rest_is_counted(ask: Call) -> None:
-    vault = FakeVault(" ".join(f"[[n{n:02}]]" for n in range(30)))
-    assert (len(paths(ask(vault))), ask(vault)["data"]["total"]) == (10, 30)
-    assert paths(ask(vault, limit=1)) == ["n00.md"]
 
 
 def test_a_note_is_not_related_to_itself_nor_to_what_is_not_there(ask: Call) -> None:
@@ -243,11 +204,6 @@ def test_a_note_is_not_related_to_itself_nor_to_what_is_not_there(ask: Call) -> 
     assert result["data"]["related"] == []
     assert result["success"] is True
     assert "search_workspace" in result["message"]
-
-
-def test_tags_of_every_note_and_texts_without_score_tell_nothing(ask: Call) -> None:
-    vault = FakeVault(tagged=[("a.md", 0.0)], similar=[("b.md", 0.0, ())])
-    assert ask(vault)["data"]["total"] == 0
 
 
 def test_archived_notes_come_last_and_say_so(ask: Call) -> None:
@@ -302,11 +258,6 @@ def test_what_was_opened_next_is_counted_from_three_times_on(case: str) -> None:
     assert opened_next(row(*notes), NoteId(f"{note}.md")) == named(counts)
 
 
-def test_a_note_opened_much_later_did_not_follow() -> None:
-    days = [visit(note, day * 120 + begin, day * 120 + begin + 1) for day in range(4) for note, begin in DAY]
-    assert opened_next(days, NoteId("note.md")) == {"soon.md": 4}
-
-
 def test_a_visit_counts_from_one_second_on() -> None:
     def seconds(note: str, begin: float, end: float) -> Visit:
         times = (f"2026-03-01T12:00:{each:09.6f}Z" for each in (begin, end))
@@ -324,16 +275,7 @@ def test_a_visit_counts_from_one_second_on() -> None:
     ]
 
 
-DAY = (("note.md", 0), ("soon.md", 30), ("late.md", 40))
-
-
 # -- which note --
-
-
-def test_a_reference_names_another_note(ask: Call) -> None:
-    result = ask(FakeVault("[[a]]"), active=None, reference="w/plan.md")
-    assert result["data"]["note"]["id"] == "w/plan.md"
-    assert paths(result) == ["a.md"]
 
 
 def test_without_a_vault_or_a_note_it_says_so(ask: Call, make_view: MakeView, call: Call) -> None:
@@ -344,47 +286,13 @@ def test_without_a_vault_or_a_note_it_says_so(ask: Call, make_view: MakeView, ca
     assert result["message"] == "Open a note to use this tool."
 
 
-def test_an_ambiguous_reference_gives_candidates_an_unknown_one_near_titles(ask: Call) -> None:
-    twins = Resolution(candidates=(ref("a/x.md"), ref("b/x.md")), resolved_by="title")
-    result = ask(FakeVault(resolution=twins), reference="x")
-    assert result["code"] == "AMBIGUOUS_REFERENCE"
-    assert [each["id"] for each in result["data"]["candidates"]] == ["a/x.md", "b/x.md"]
-    result = ask(FakeVault(resolution=Resolution(near=(ref("xy.md"),))), reference="x")
-    assert result["code"] == "NOTE_NOT_FOUND"
-    assert [each["id"] for each in result["data"]["near"]] == ["xy.md"]
-    result = ask(FakeVault(resolution=Resolution(), state="building"), reference="x")
-    assert result["code"] == "INDEX_BUILDING"
-
-
-@pytest.mark.parametrize("code", ["NOTE_NOT_FOUND", "READ_ERROR", "OUTSIDE_VAULT"])
-def test_a_note_that_cannot_be_read_is_an_error(ask: Call, code: str) -> None:
-    for arguments in ({}, {"reference": "w/plan.md"}):
-        result = ask(FakeVault(failure=code), **arguments)
-        assert result["code"] == code
-        assert result["message"]
-    if code == "NOTE_NOT_FOUND":
-        assert ask(FakeVault(failure=code))["error"] == "Active note not found"
-
-
 # -- what is left out --
-
-
-def test_an_index_still_being_built_is_told_of(ask: Call) -> None:
-    result = ask(FakeVault("[[a]]", state="building"))
-    assert paths(result) == ["a.md"]
-    assert "still being built" in result["warnings"][0]
 
 
 def test_links_that_are_not_counted_are_told_of(ask: Call) -> None:
     result = ask(FakeVault(incoming=["a.md"] * 600, incoming_total=600))
     assert result["data"]["related"][0]["reasons"] == [{"kind": "linkedFrom", "count": 500}]
     assert result["warnings"] == ["Of 600 links to the note 500 were counted."]
-
-
-def test_reasons_name_at_most_five_words(ask: Call) -> None:
-    words = [f"w{n}" for n in range(9)]
-    [note] = ask(FakeVault(similar=[("a.md", 1.0, words)]))["data"]["related"]
-    assert note["reasons"] == [{"kind": "similarText", "words": words[:5]}]
 
 
 def test_the_answer_is_bounded(ask: Call) -> None:

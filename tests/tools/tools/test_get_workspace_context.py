@@ -13,9 +13,6 @@ from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
 from workspaced_tools.notes.truncation import MARKER
-from workspaced_tools.ports.questions import Question, Read
-from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault
 
 TOOL = "get_workspace_context"
@@ -108,16 +105,6 @@ def test_metadata_is_told_or_left_out(ask: Call, make_state: MakeState) -> None:
     assert "metadata" not in data["pinnedNotes"][0]
 
 
-def test_content_comes_only_when_asked_for_and_without_front_matter(ask: Call, make_state: MakeState) -> None:
-    state = make_state(active="work/plan.md", pins=("b.md",))
-    assert "content" not in msgspec.json.encode(ask(FILES, state)["data"]["activeNote"]).decode()
-    data = ask(FILES, state, includeContent=True)["data"]
-    assert data["activeNote"]["content"] == "Body of the plan. #inline\n"
-    assert len(data["activeNote"]["sha256"]) == 64
-    assert "truncation" not in data["activeNote"]
-    assert data["summary"]["contentLength"] == 26 + len(data["pinnedNotes"][0]["content"])
-
-
 def test_content_stands_once_and_is_referred_to_elsewhere(ask: Call, make_state: MakeState) -> None:
     state = make_state(active="b.md", pins=("b.md", "c.md"), tabs=("c.md",))
     data = ask(FILES, state, includeContent=True)["data"]
@@ -127,28 +114,6 @@ def test_content_stands_once_and_is_referred_to_elsewhere(ask: Call, make_state:
     assert data["pinnedNotes"][1]["content"] == FILES["c.md"]
     assert data["temporaryTabs"][0]["contentRef"] == "pinnedNotes"
     assert data["summary"]["totalNotes"] == 2
-
-
-class CountingVault:
-    """Passes everything on and notes what was read."""
-
-    def __init__(self, vault: Vault) -> None:
-        self.vault = vault
-        self.reads: list[list[NoteId]] = []
-
-    def ask(self, question: Question[Any], state: VaultState, _least: Any = None) -> Any:
-        if isinstance(question, Read):
-            self.reads.append(list(question.notes))
-        return self.vault.ask(question, state)
-
-
-def test_each_distinct_note_is_read_once_a_call(
-    make_vault: MakeVault, make_state: MakeState, make_view: MakeView, call: Call
-) -> None:
-    counting = CountingVault(make_vault(FILES))
-    state = make_state(active="b.md", pins=("b.md", "c.md"), tabs=("work/plan.md",), recents=("c.md", "b.md"))
-    call(TOOL, make_view(counting, state), includeContent=True)
-    assert counting.reads == [["b.md", "c.md", "work/plan.md"]]
 
 
 def test_a_note_is_cut_at_its_limit_and_says_so(ask: Call, make_state: MakeState) -> None:
@@ -187,30 +152,6 @@ def test_a_note_that_is_gone_stays_listed_and_the_call_succeeds(ask: Call, make_
     assert result["data"]["pinnedNotes"][0]["content"] == FILES["b.md"]
 
 
-def test_a_note_that_cannot_be_read_says_why(
-    make_vault: MakeVault, make_state: MakeState, make_view: MakeView, call: Call
-) -> None:
-    vault = make_vault({"real.md": "x"})
-    (vault.root.path / "link.md").symlink_to("real.md")
-    (vault.root.path / "dir.md").mkdir()
-    result = call(TOOL, make_view(vault, make_state(pins=("link.md", "dir.md"))), includeContent=True)
-    link, directory = result["data"]["pinnedNotes"]
-    assert "symlink" in link["error"]
-    assert "regular" in directory["error"]
-    assert len(result["warnings"]) == 2
-
-
-def test_broken_front_matter_never_fails_a_note(ask: Call, make_state: MakeState) -> None:
-    files = {"n.md": "---\ntitle: [unclosed\n---\n# Heading\n#tag\n"}
-    result = ask(files, make_state(active="n.md"), includeContent=True)
-    note = result["data"]["activeNote"]
-    assert note["title"] == "Heading"
-    assert note["content"] == files["n.md"]
-    assert note["metadata"]["customFields"] == {}
-    assert note["metadata"]["tags"] == ["tag"]
-    assert any("n.md" in warning for warning in result["warnings"])
-
-
 def test_tabs_not_accessed_for_a_day_are_hidden(ask: Call, make_state: MakeState) -> None:
     state = make_state(active="c.md", tabs=("b.md", "c.md"), tab_accessed="2026-02-28T12:00:00.000000Z")
     data = ask(FILES, state)["data"]
@@ -218,11 +159,6 @@ def test_tabs_not_accessed_for_a_day_are_hidden(ask: Call, make_state: MakeState
     state = make_state(active="c.md", tabs=("b.md", "c.md"), tab_accessed="2026-02-28T12:00:01.000000Z")
     data = ask(FILES, state)["data"]
     assert (len(data["temporaryTabs"]), data["activeTabId"]) == (2, "tab-2")
-
-
-def test_archived_notes_are_flagged(ask: Call, make_state: MakeState) -> None:
-    data = ask(FILES, make_state(active="b.md", pins=("c.md",), archived=("b.md",)))["data"]
-    assert (data["activeNote"]["archived"], data["pinnedNotes"][0]["archived"]) == (True, False)
 
 
 def test_the_selection_is_shown(ask: Call, make_state: MakeState) -> None:
@@ -243,28 +179,6 @@ def test_five_recents_newest_first_and_ten_with_details(ask: Call, make_state: M
     for arguments, shown in (({}, 5), ({"includeDetails": True}, 10)):
         data = ask(files, state, **arguments)["data"]
         assert [note["id"] for note in data["recentNotes"]] == [f"{n}.md" for n in range(29, 29 - shown, -1)]
-
-
-def test_of_tabs_metadata_and_times_come_with_details(ask: Call, make_state: MakeState) -> None:
-    state = make_state(tabs=("b.md",))
-    [tab] = ask(FILES, state)["data"]["temporaryTabs"]
-    assert not {"metadata", "openedAt", "lastAccessed"} & tab.keys()
-    [tab] = ask(FILES, state, includeDetails=True)["data"]["temporaryTabs"]
-    assert {"metadata", "openedAt", "lastAccessed"} <= tab.keys()
-
-
-def test_no_value_stands_twice_or_is_its_default(
-    make_view: MakeView, make_vault: MakeVault, make_state: MakeState
-) -> None:
-    view = make_view(
-        make_vault({"a.md": "---\ntype: note\n---\nx"}), make_state(active="a.md", pins=("a.md",), tabs=("a.md",))
-    )
-    data = run(TOOLS[TOOL], view, {})["data"]
-    for entry in (data["activeNote"], *data["pinnedNotes"], *data["temporaryTabs"]):
-        assert not {"path", "filename", "exists", "archived", "type"} & entry.keys()
-    assert not {"selection", "omitted", "omittedTotal", "withheld"} & data.keys()
-    assert data["activeNote"]["metadata"].keys() <= {"created", "lastModified", "wordCount", "characterCount"}
-    assert "lastModified" not in data["activeNote"], "the metadata has it"
 
 
 @pytest.mark.thorough

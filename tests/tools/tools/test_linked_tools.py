@@ -145,10 +145,6 @@ def test_a_machine_whose_clock_is_far_ahead_is_not_followed(ask: Ask) -> None:
     assert ask("get_current_note", state)["data"]["id"] == "own.md"
 
 
-def test_who_may_see_names_only_gets_no_selection(ask: Ask) -> None:
-    assert ask("get_workspace_context", state_of(of_laptop()), level="names")["data"].get("selection") is None
-
-
 def test_two_worlds_that_differ_in_a_note_that_is_withheld_here_answer_alike(ask: Ask) -> None:
     worlds = [state_of(of_laptop(more=more), own=OWN) for more in (("secret.md",), ())]
     levels: tuple[Sharing, ...] = ("all", "names")
@@ -164,10 +160,6 @@ def test_what_is_volunteered_follows_the_person_as_the_tools_do(ask: Ask) -> Non
     assert (told["active"], told["pins"], told["tabs"]) == ("plan.md", ["own.md", "pin.md"], ["tab.md"])
     alone = ask("volunteer_context", state_of(own=OWN), ofPerson=True)["data"]
     assert alone == ask("volunteer_context", state_of(own=OWN))["data"], "a link of one machine changes nothing"
-
-
-def test_a_machine_that_nobody_has_touched_since_it_was_linked_shows_its_own_note(ask: Ask) -> None:
-    assert ask("get_current_note", state_of(own=OWN, own_first=True))["data"]["id"] == "own.md"
 
 
 def test_without_a_link_the_tools_are_as_before() -> None:

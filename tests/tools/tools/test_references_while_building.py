@@ -126,25 +126,3 @@ def test_links_say_that_the_index_is_building(
     later = call(TOOL, view, reference="Home.md", includeLinks=True)
     assert "indexState" not in later["data"] and "warnings" not in later
     assert [each.get("id") for each in later["data"]["links"]["outgoing"]] == ["en/Editing/Tags.md", "km/x.md"]
-
-
-def test_calls_wait_for_the_index_once_and_not_for_each_of_their_questions(
-    make_vault: Callable[..., Vault], make_view: Callable[..., View], call: Callable[..., dict[str, Any]]
-) -> None:
-    wait_s = 1.0
-    view = make_view(make_vault(FILES, indexed=False, index_wait_s=wait_s), EMPTY_VAULT)
-    begun = time.monotonic()
-    assert call(TOOL, view, reference="Tags")["code"] == "INDEX_BUILDING"
-    waited_s = time.monotonic() - begun
-    for arguments in REFERENCES:
-        call(TOOL, view, includeLinks=True, **arguments)
-    assert call("get_related_notes", view, reference="Home.md")["success"]
-    assert time.monotonic() - begun - waited_s < wait_s, "each of many look-ups waited anew"
-
-
-def test_a_reference_waits_for_an_index_that_is_nearly_built(
-    make_vault: Callable[..., Vault], make_view: Callable[..., View], call: Callable[..., dict[str, Any]]
-) -> None:
-    vault = make_vault(FILES, indexed=False)
-    vault.start()
-    assert call(TOOL, make_view(vault, EMPTY_VAULT), reference="Tags")["data"]["id"] == "en/Editing/Tags.md"

@@ -21,7 +21,6 @@ from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 
 TOOL = "search_workspace"
-LAST_YEAR = "2025-03-01T10:00:00.000000Z"
 
 
 def hit(path: str, score: float = 1.0, *, title: str = "Title", snippet: str = "the line") -> SearchHit:
@@ -77,11 +76,6 @@ def test_hits_are_listed_best_first_with_line_snippet_and_score(ask: Call) -> No
     assert "warnings" not in result
 
 
-def test_the_vault_is_asked_for_ten_notes_anywhere_unless_told_otherwise(ask: Call) -> None:
-    assert asked_of(ask) == SearchQuery(words="plan", limit=10)
-    assert asked_of(ask, limit=50).limit == 50
-
-
 # -- scope --
 
 
@@ -89,19 +83,6 @@ def test_the_workspace_is_active_pins_tabs_and_recents_each_note_once(ask: Call,
     state = make_state("a.md", pins=("p.md", "a.md"), tabs=("t.md",), recents=("r.md", "p.md"))
     assert asked_of(ask, state, scope="workspace").among == ("a.md", "p.md", "t.md", "r.md")
     assert asked_of(ask, state, scope="vault").among is None
-
-
-def test_tabs_that_expired_are_not_of_the_workspace(ask: Call, make_state: MakeState) -> None:
-    state = make_state(pins=("p.md",), tabs=("t.md",), tab_accessed=LAST_YEAR)
-    assert asked_of(ask, state, scope="workspace").among == ("p.md",)
-
-
-def test_an_empty_workspace_holds_nothing(ask: Call) -> None:
-    vault = FakeVault()
-    result = ask(vault, scope="workspace")
-    assert vault.asked[0].among == ()
-    assert result["data"]["results"] == []
-    assert "without scope" in result["message"]
 
 
 # -- tags and folder --
@@ -148,14 +129,6 @@ def test_a_folder_that_leads_out_is_not_looked_for(ask: Call, folder: str) -> No
     assert vault.asked == []
 
 
-def test_an_absolute_folder_that_is_none_of_the_vault_is_outside(ask: Call) -> None:
-    result = ask(FakeVault(), folder="/etc/ssh")
-    assert result["code"] == "OUTSIDE_VAULT"
-    assert "'/etc/ssh'" in result["error"]
-    assert "'etc/ssh'" in result["message"]
-    assert ask(FakeVault(), folder="/")["success"]
-
-
 # -- what is no query --
 
 
@@ -167,14 +140,6 @@ def test_a_query_needs_something_to_look_for(ask: Call, query: str) -> None:
     assert "'query'" in result["error"]
     assert len(result["error"]) < 320
     assert vault.asked == []
-
-
-def test_words_beyond_the_first_32_are_told_of(ask: Call) -> None:
-    words = [f"w{n}" for n in range(40)]
-    assert ask(FakeVault(hit("a.md")), query=" ".join([*words, *words]))["warnings"] == [
-        "The first 32 of 40 words were looked for."
-    ]
-    assert "warnings" not in ask(FakeVault(hit("a.md")), query=" ".join(words[:32] * 2))
 
 
 # -- nothing found, not all known --
@@ -202,14 +167,6 @@ def test_where_nothing_is_found_the_message_says_what_to_try(
         "indexState": "ready",
     }
     assert advice in result["message"]
-
-
-def test_an_index_still_being_built_is_told_of(ask: Call) -> None:
-    for vault in (FakeVault(hit("a.md"), complete=False), FakeVault(complete=False)):
-        result = ask(vault)
-        assert result["success"] is True
-        assert result["data"]["indexState"] == "building"
-        assert "still being built" in result["warnings"][0]
 
 
 # -- bounds --
@@ -304,11 +261,6 @@ def test_tags_and_folder_narrow_a_real_search(find: Callable[..., Sequence[str]]
     assert find("quokka", tags=["design/type"]) == ["work/plan.md"]
     assert find("plan", folder="/home/") == ["home/cafe.md"]
     assert find("quokka", scope="workspace") == []
-
-
-def test_a_result_shows_the_line_that_holds_the_words(real: View, call: Call) -> None:
-    [first] = call(TOOL, real, query="quokka", folder="work", tags=["design/type"])["data"]["results"]
-    assert (first["line"], first["snippet"], first["title"]) == (6, "The quokka plan.", "Plan")
 
 
 def test_the_syntax_of_other_searches_is_said_to_be_text_where_it_finds_nothing(real: View, call: Call) -> None:

@@ -143,26 +143,6 @@ def test_what_may_wait_for_a_disk_is_not_read_without_blocking(
     assert nonblocking(cache, A) is None, "changed long ago"
 
 
-def test_a_private_note_is_not_read_without_blocking(vault: Path, clock: Clock) -> None:
-    (vault / "a.md").write_text("---\nworkspaced: private\n---\n")
-    clock.offset_ns = 0
-    cache = ContentCache(VaultRoot(vault), clock_ns=clock, withhold_private=True)
-    cache.read(A)
-    assert nonblocking(cache, A) is None
-    cache.close()
-
-
-def test_a_touched_file_keeps_what_was_parsed_with_its_new_stat(cache: ContentCache, vault: Path) -> None:
-    first = cache.read(A)
-    assert isinstance(first, Note)
-    parsed = first.markdown
-    os.utime(vault / "a.md", ns=(OLD_NS, OLD_NS))
-    second = cache.read(A)
-    assert isinstance(second, Note)
-    assert second.markdown is parsed
-    assert (second.stat.mtime_ns, first.stat.mtime_ns) == (OLD_NS, first.stat.mtime_ns)
-
-
 def test_failures_are_values_and_never_cached(cache: ContentCache, vault: Path) -> None:
     for path, code in (("c.md", "NOTE_NOT_FOUND"), ("../c.md", "OUTSIDE_VAULT"), ("d.md", "READ_ERROR")):
         (vault / "d.md").mkdir(exist_ok=True)
@@ -223,15 +203,6 @@ def test_a_note_that_never_rests_is_served_with_a_warning_and_not_cached(
     assert "being written" in found.warnings[0]
     assert cache.statistics().entries == 0
     assert cache.read(A).warnings == ()  # type: ignore[union-attr]
-
-
-def test_many_notes_come_in_the_order_asked_each_read_once(cache: ContentCache) -> None:
-    cache.read(B)
-    found = cache.read_many([B, A, NoteId("c.md"), A, B])
-    assert [getattr(note, "text", None) for note in found] == ["beta", "alpha", None, "alpha", "beta"]
-    assert found[1] is found[3]
-    assert counts(cache) == (1, 2)
-    assert cache.read_many([]) == []
 
 
 def test_slow_notes_are_read_concurrently(
@@ -307,31 +278,3 @@ def test_any_bytes_become_text(data: bytes, expected: str, warned: bool) -> None
     assert found == expected
     assert bool(warnings) == warned
     found.encode()
-
-
-def test_many_threads_get_whole_versions_while_a_writer_replaces_them(vault: Path) -> None:
-    root = VaultRoot(vault)
-    cache = ContentCache(root)
-    versions = {str(number) * 5_000 for number in range(10)}
-    (vault / "a.md").write_text("0" * 5_000)
-    seen: set[str] = set()
-
-    def reader() -> None:
-        for _ in range(100):
-            seen.add(text(cache.read(A)))
-
-    readers = [threading.Thread(target=reader) for _ in range(4)]
-    for thread in readers:
-        thread.start()
-    for version in sorted(versions):
-        (vault / "new").write_text(version)
-        os.replace(vault / "new", vault / "a.md")
-    for thread in readers:
-        thread.join()
-    assert seen <= versions
-    assert text(cache.read(A)) == "9" * 5_000
-    found = cache.statistics()
-    assert found.entries == 1
-    assert found.hits + found.misses == 401
-    cache.close()
-    root.close()

@@ -98,59 +98,6 @@ def make(make_vault: MakeVault, tmp_path: Path) -> Callable[..., Vault]:
     return made
 
 
-def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
-    make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[tuple[str, bool]] = []
-
-    def ask(_: Watched, batch: Batch) -> None:
-        found = vault.searches.search(SearchQuery("word1", 50))
-        seen.append((vault.index_state(), found.complete))
-        assert found.complete is (found.total == 30) or not found.complete
-
-    vault = make(index_wait_s=0.0)
-    monkeypatch.setattr(workers, "meet", staticmethod(ask))
-    vault.reconcile()
-    assert ("building", False) in seen and ("ready", False) in seen
-    assert vault.searches.search(SearchQuery("word1", 50)).complete
-    # The same where many notes are read anew: they are known by name before their text is.
-    seen.clear()
-    for number in range(150):
-        file = vault.root.path / f"d{number % 7}/n{number}.md"
-        file.write_text(file.read_text() + "\nmore\n")
-    vault.reconcile()
-    assert ("ready", False) in seen
-    assert vault.searches.search(SearchQuery("more", 1)).total == 150
-
-
-def test_a_note_that_changes_while_it_is_surveyed_ends_up_as_it_is_last(
-    make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-
-    def interfere(_: Watched, batch: Batch) -> None:
-        paths = [each.note.entry.id for each in batch.notes][:3] + [each.note for each in batch.texts][-2:]
-        for number, path in enumerate(paths):
-            file = vault.root.path / path
-            if not file.exists():
-                continue
-            if number == 1:
-                file.unlink()
-            else:
-                file.write_text(f"# Newest {len(done)}\n\nnewest\n" + "." * len(done))
-            done.append(path)
-            vault.changed([path, "unknown.md"])
-        (vault.root.path / "came.md").write_text("came" + "." * len(done))
-        vault.changed(["came.md"])
-
-    vault = make()
-    monkeypatch.setattr(workers, "meet", staticmethod(interfere))
-    vault.reconcile()
-    assert len(done) > 5
-    assert held(vault) == scratch(vault)
-    assert vault.searches.search(SearchQuery("came", 1)).total == 1
-
-
 @pytest.mark.parametrize("when", ["at once", "at the report", "among the texts"])
 def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     when: str, make: MakeVault, workers: type[Watched], monkeypatch: pytest.MonkeyPatch

@@ -85,14 +85,6 @@ def test_rules_have_gitignores_meaning(folder: Folder, content: str, withheld: s
     assert folder.withheld(content) == withheld.split()
 
 
-def test_names_may_hold_signs_and_newlines_and_case_counts_unless_it_does_not(folder: Folder) -> None:
-    assert folder.withheld("Icon[\r]\nopen.md\n", "Icon\r", "Icon", "open.md") == ["Icon\r", "open.md"]
-    assert folder.withheld("\\!odd.md\n\\#odd.md", "!odd.md", "#odd.md", "odd.md") == ["!odd.md", "#odd.md"]
-    assert folder.withheld("secret/", "a\nb/secret/c.md") == ["a\nb/secret/c.md"]
-    assert folder.withheld("й.md", "и\u0306.md") == ["и\u0306.md"]
-    assert folder.withheld("Open.md\n", ignore_case=True) == ["open.md"]
-
-
 def test_the_files_rules_come_after_the_settings(folder: Folder) -> None:
     folder.write("!open.md\nwork/\n")
     policy = folder.policy("*.md", "!private/**")
@@ -279,19 +271,6 @@ def test_what_a_file_denies_only_while_it_is_saved_again_and_again_counts_too(fo
     assert [path for path in ("a.md", "d.md", "n48.md", "n49.md") if policy.denies(path)] == ["n49.md"]
 
 
-def test_who_waits_is_called_when_a_file_has_to_be_looked_at_again(folder: Folder) -> None:
-    folder.write("a.md")
-    policy = folder.policy()
-    calls = []
-    policy.on_unsettled = lambda: calls.append(policy.due_s())
-    policy.refresh()
-    folder.write("")
-    policy.refresh()
-    assert calls == [folder.now_s + SETTLE_EMPTY_S]
-    policy.refresh()
-    assert len(calls) == 1
-
-
 # -- rules that are lost with the notes --
 
 
@@ -368,13 +347,6 @@ def test_lost_rules_come_back_with_the_file(folder: Folder, keeper: RulesStore) 
     assert policy.denies("private/plan.md") and not policy.denies("open.md")
 
 
-def test_lost_rules_are_no_rules_once_the_notes_are_back_without_them(folder: Folder, keeper: RulesStore) -> None:
-    policy = lost(folder, keeper)
-    policy.counted(5, folder.now_s)
-    assert policy.problem is None and not policy.denies("private/plan.md")
-    assert keeper.load() == StoredRules("", 5)
-
-
 def test_lost_rules_are_accepted_as_they_are(folder: Folder, keeper: RulesStore) -> None:
     policy = lost(folder, keeper)
     policy.accept()
@@ -420,37 +392,3 @@ def test_an_edit_counts_from_the_next_look_though_it_keeps_size_and_mtime(folder
     before = policy.digest
     assert policy.refresh() and policy.denies("shut.md") and policy.digest != before
     assert folder.settle(policy) and policy.denies("shut.md") and not policy.denies("open.md")
-
-
-def test_a_file_too_young_to_be_certain_is_read_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder.write("open.md")
-    reads = []
-    read = folder.root.read_root_file
-    monkeypatch.setattr(folder.root, "read_root_file", lambda *args: (reads.append(1), read(*args))[1])
-    now = [folder.file.stat().st_mtime_ns]
-    policy = folder.policy(clock_ns=lambda: now[0])
-    for _ in range(3):
-        assert not policy.refresh()
-    assert len(reads) == 4
-    now[0] += 10**10
-    for _ in range(3):
-        assert not policy.refresh()
-    assert len(reads) == 5, "once it is certain a stat is enough"
-
-
-def test_equal_rules_have_equal_digests(folder: Folder) -> None:
-    folder.write("private/\n")
-    policy = folder.policy("x.md")
-    assert policy.digest == folder.policy("x.md").digest != folder.policy("y.md").digest
-    folder.write("private/\n")
-    assert not policy.refresh()
-
-
-def test_more_paths_than_are_remembered_are_answered_all_the_same(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "KNOWN_PATHS_MAX", 3)
-    folder.write("private/\n")
-    policy = folder.policy()
-    for _ in range(3):
-        assert [path for path in PATHS if policy.denies(path)] == ["private/plan.md", "work/private/plan.md"]

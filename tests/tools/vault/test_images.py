@@ -94,11 +94,6 @@ def test_an_address_means_the_file_that_a_link_would_mean() -> None:
     assert {each: image_target(NoteId("x/note.md"), each, named) for each in ADDRESSES} == ADDRESSES
 
 
-def test_the_written_case_wins_where_two_files_differ_in_case_alone(make_vault: MakeVault) -> None:
-    vault = make_vault({"n.md": "![[A.png]] ![[a.png]]", "a.png": PNG, "A.png": OTHER})
-    assert seen(vault) == ["A.png", "a.png"]
-
-
 def test_at_most_four_are_shown_and_those_that_cannot_be_take_no_place_of_others(make_vault: MakeVault) -> None:
     gone = [f"gone-{n}.png" for n in range(4)]
     there = [f"{n}.png" for n in range(5)]
@@ -114,29 +109,10 @@ def test_at_most_four_are_shown_and_those_that_cannot_be_take_no_place_of_others
 # -- following the files --
 
 
-def test_a_hint_adds_and_removes_an_image(make_vault: MakeVault) -> None:
-    vault = make_vault({"n.md": "![[a.png]]"})
-    assert seen(vault) == ["IMAGE_NOT_FOUND"]
-    images.write(vault.root.path, {"x/a.png": PNG})
-    vault.changed([str(vault.root.path / "x/a.png")])
-    assert seen(vault) == ["x/a.png"]
-    (vault.root.path / "x/a.png").unlink()
-    vault.changed(["x/a.png"])
-    assert seen(vault) == ["IMAGE_NOT_FOUND"]
-
-
 def test_a_file_that_is_gone_gives_way_to_the_next_one_of_its_name(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG, "x/a.png": OTHER})
     (vault.root.path / "a.png").unlink()
     assert seen(vault) == ["x/a.png"]
-
-
-def test_while_the_index_is_built_no_image_is_shown_and_the_code_says_so(make_vault: MakeVault) -> None:
-    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG}, indexed=False, index_wait_s=0.01)
-    assert seen(vault) == ["INDEX_BUILDING"]
-    assert vault.files.withholds("a.png")
-    vault.reconcile()
-    assert seen(vault) == ["a.png"]
 
 
 # -- the gate --
@@ -220,16 +196,6 @@ def test_an_image_of_more_notes_than_can_be_compared_is_not_shown(
 def test_a_file_that_a_note_embeds_under_several_names_is_shown_once(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]] ![[A.png]] ![](./a.png) ![[b.png]]", "a.png": PNG, "b.png": PNG})
     assert seen(vault) == ["a.png", "b.png"] and ask(vault).total == 2
-
-
-def test_a_photo_of_very_many_scans_is_only_named(make_vault: MakeVault) -> None:
-    photo = noisy(1_600, 1_600, "JPEG", quality=95, progressive=True)
-    assert len(photo) > IMAGE_BYTES_MAX
-    scan = photo.index(b"\xff\xda")
-    vault = make_vault(
-        {"n.md": "![[a.jpg]]", "a.jpg": photo[:scan] + photo[scan : scan + 14] * 200 + photo[scan:]}
-    )
-    assert "scans" in failure(vault).message
 
 
 @pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
@@ -368,22 +334,6 @@ def test_what_takes_an_images_place_after_the_crawl_is_not_read(make_vault: Make
     (root / "l.png").symlink_to(outside / "p.png")
     (root / "x").symlink_to(outside)
     assert seen(vault) == ["READ_ERROR", "IMAGE_NOT_FOUND", "IMAGE_NOT_FOUND"]
-
-
-def test_dot_folders_and_dot_files_hold_no_images(make_vault: MakeVault) -> None:
-    vault = make_vault({"n.md": "![[.x/a.png]] ![[.a.png]]", ".x/a.png": PNG, ".a.png": PNG})
-    vault.changed([".x/a.png", ".a.png"])
-    assert seen(vault) == ["IMAGE_NOT_FOUND"] * 2
-
-
-ODD = ("new\nline.png", 'a"b.png', "o'k.png", "(1).png", "Ünï cödé.png", "100%.png", "%41.png", "a.b.c.png")
-
-
-@pytest.mark.parametrize("names", [ODD[:4], ODD[4:]])
-def test_odd_names_are_names(make_vault: MakeVault, names: tuple[str, ...]) -> None:
-    links = [name.replace("\n", "%0A").replace("%.", "%25.").replace("%41", "%2541") for name in names]
-    vault = make_vault({"n.md": " ".join(f"![](<{link}>)" for link in links), **dict.fromkeys(names, PNG)})
-    assert seen(vault) == [*names]
 
 
 @pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
@@ -533,13 +483,6 @@ def test_after_a_reconcile_that_failed_no_image_is_shown(make_vault: MakeVault) 
     vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG})
     vault._indexer.error = "The index cannot be written."
     assert seen(vault) == ["INDEX_BUILDING"]
-
-
-def test_a_note_that_a_call_finds_private_withholds_the_images_it_had(make_vault: MakeVault) -> None:
-    vault = make_vault({"n.md": "![[a.png]]", "s.md": "![[a.png]]", "a.png": PNG})
-    (vault.root.path / "s.md").write_text(PRIVATE)
-    vault.notes.read([NoteId("s.md")])
-    assert seen(vault) == ["IMAGE_NOT_FOUND"]
 
 
 def test_a_rule_that_comes_later_withholds_the_images_of_the_notes_it_denies(make_vault: MakeVault) -> None:

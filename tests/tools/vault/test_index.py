@@ -14,11 +14,9 @@ from workspaced_tools.notes.name_keys import key
 from workspaced_tools.notes.note import Note, StatKey
 from workspaced_tools.notes.properties import aliases_of, tags_of
 from workspaced_tools.notes.search_text import FIELD_END, search_form
-from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index.entries import (
-    Field,
     IndexedLink,
     IndexedNote,
     IndexEntry,
@@ -28,7 +26,6 @@ from workspaced_tools.vault.index.entries import (
     target_keys,
 )
 from workspaced_tools.vault.index.index import Index
-from workspaced_tools.vault.index.search import search
 
 STAT = StatKey(1, 2, 3, 4, 5)
 HASH = "0f" * 32
@@ -85,57 +82,10 @@ def ids(entries: Iterable[NamedNote]) -> list[str]:
     return sorted(each.id for each in entries)
 
 
-def with_word(index: Index, word: str) -> list[str]:
-    return sorted(hit.note for hit in search([index], SearchQuery(word, 100)).hits)
-
-
 # -- by name and link --
 
 
-def test_a_note_is_filed_under_title_file_name_aliases_and_id(make_index: MakeIndex) -> None:
-    index = make_index(note("work/plan.md", "The Plan", aliases=("MP",), id="p-1"))
-    for name in ("the plan", "Plan", "mp", "P-1"):
-        assert ids(index.named(key(name))) == ["work/plan.md"]
-    assert index.named(key("other")) == []
-    entry = index.entry(NoteId("work/plan.md"))
-    assert entry is not None
-    assert (entry.aliases, entry.front_matter_id) == (("MP",), "p-1")
-    assert index.count() == 1
-
-
-def test_links_are_filed_under_the_whole_target_and_its_last_component(make_index: MakeIndex) -> None:
-    index = make_index(note("s.md", "S", "work/AC plan.md", "AC/DC", "AC/DC"))
-    for name, lines in (("ac plan", [1]), ("AC/DC", [2, 3]), ("dc", [2, 3])):
-        assert [row.line for row in index.linking([key(name)])] == lines
-    assert [row.line for row in index.linking([key("DC"), key("AC/DC"), "none"])] == [2, 3], "each once"
-
-
 # -- what is kept of a note --
-
-
-def test_an_entry_is_made_of_names_links_and_tags_and_the_text_is_kept_apart(tmp_path: Path) -> None:
-    text = (
-        "---\ntitle: T\nid: 42\naliases: [One, 2, ' ', null, [x]]\ntags: [Top, inline]\n---\n"
-        "# H\n[[a]] [[#own]] ![[b#h|c]] [m](d.md) `[[no]]` [[a]] #inline\n"
-    )
-    made = indexed(
-        Note(NoteId("n.md"), STAT, None, HASH, text.encode()), Policy(VaultRoot(tmp_path)), certain=False
-    )
-    entry = made.entry
-    assert (entry.title, entry.front_matter_id, entry.aliases) == ("T", "42", ("One", "2"))
-    assert (entry.stat, entry.sha256, entry.certain, entry.withheld) == (STAT, HASH, False, Withheld.NO)
-    assert set(made.keys) == entry.name_keys()
-    assert [(link.target, link.wiki, link.heading, link.embed, link.line) for link in made.links] == [
-        ("a", True, None, False, 8),
-        ("b", True, "h", True, 8),
-        ("d.md", False, None, False, 8),
-        ("a", True, None, False, 8),
-    ]
-    assert {link.context for link in made.links} == {text.splitlines()[7]}
-    assert made.tags == ("Top", "inline")
-    assert made.text is not None
-    assert made.text.split(FIELD_END)[Field.BODY] == " ".join(text.split("---\n")[2].lower().split())
-    assert "[[a]]" not in msgspec.json.encode(entry).decode()
 
 
 def test_of_a_withheld_note_nothing_is_kept_but_path_identity_and_hashes_of_its_images(tmp_path: Path) -> None:
@@ -161,17 +111,6 @@ def test_tags_and_aliases_may_be_a_list_or_one_string_and_tags_are_those_of_the_
 
 
 # -- text that follows later --
-
-
-def test_text_may_follow_but_only_that_of_the_version_at_hand(make_index: MakeIndex) -> None:
-    index = make_index(note("a.md", "A"), note("b.md", "B", text="first"), withheld("c.md"))
-    other = StatKey(1, 2, 4, 4, 5)
-    late = text_of("", "late")
-    index.put_texts([(NoteId("a.md"), other, late), (NoteId("none.md"), STAT, late), (NoteId("c.md"), STAT, late)])
-    assert with_word(index, "late") == []
-    index.put_texts([(NoteId("a.md"), STAT, late), (NoteId("b.md"), STAT, late)])
-    assert (with_word(index, "late"), with_word(index, "first")) == (["a.md"], ["b.md"])
-    assert [known.has_text for known in index.known().values()] == [True, True, False]
 
 
 # -- against a model --

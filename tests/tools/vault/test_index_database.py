@@ -96,12 +96,6 @@ def right(place: Place) -> dict[str, Any]:
         vault.close()
 
 
-def test_what_was_closed_in_good_order_is_used_again(place: Place, right: dict[str, Any]) -> None:
-    for _ in range(2):
-        assert place.kept() == (True, right, Changes())
-    assert sorted(file.suffix for file in place.cache.iterdir()) == [".seal", ".sqlite"]
-
-
 def another_in_its_place(file: Path, make: Callable[[Path], object]) -> None:
     file.unlink()
     make(file)
@@ -270,34 +264,3 @@ def test_a_write_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
     assert file.read("SELECT count(*) FROM private") == [(0,)]
     file.close()
     file.close()
-
-
-def test_after_the_files_were_compared_the_memory_is_free_and_the_caller_is_told(tmp_path: Path) -> None:
-    caches: list[int] = []
-
-    def compared() -> None:
-        with vault.index.file.writing() as db:
-            caches.extend(kib for (kib,) in db.execute("PRAGMA cache_size").fetchall())
-
-    (tmp_path / "a.md").write_text("# A\n")
-    vault = Vault(tmp_path, on_compared=compared)
-    vault.reconcile()
-    (tmp_path / "b.md").write_text("# B\n")
-    vault.reconcile()
-    vault.close()
-    assert [-kib for kib in caches] == 2 * [index_file._WRITER_CACHE_KIB]
-
-
-def test_two_vaults_share_a_directory(tmp_path: Path) -> None:
-    made = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "n.md").write_text(f"# {name}")
-        made.append(Vault(tmp_path / name, cache_dir=tmp_path / "cache"))
-        made[-1].reconcile()
-    for vault, title in zip(made, ("one", "two"), strict=True):
-        found = vault.links.resolve("n", EMPTY_VAULT).note
-        assert found is not None and found.title == title
-        vault.close()
-    assert len(list((tmp_path / "cache").glob("*.seal"))) == 2
-    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700

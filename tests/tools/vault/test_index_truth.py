@@ -255,19 +255,3 @@ def test_a_folder_that_gives_a_name_twice_while_it_is_listed_stops_nothing(
         monkeypatch.undo()
         assert [version.id for version in made.told[-1].created] == ["a.md", "x/b.md"]
         made.compare()
-
-
-@pytest.mark.parametrize("year", [1700, 1901, 2262, 2300, 2400, 2446])
-def test_a_file_of_another_century_is_a_note_like_any_other(year: int) -> None:
-    with world() as made:
-        made.write("a.md", "", "apple")
-        made.write("b.md", "", "apple")
-        seconds = round((year - 1970) * 31_556_952)
-        os.utime(made.folder / "a.md", ns=(0, seconds * 1_000_000_000 + 7))
-        made.reconcile()
-        found = made.vault.searches.search(SearchQuery("apple", 5))
-        assert sorted(hit.note.id for hit in found.hits) == ["a.md", "b.md"]
-        assert made.vault.searches.overview(5).notes == 2
-        made.reopen()
-        made.compare()
-        assert made.told[-1] == Changes()

@@ -67,12 +67,6 @@ def test_a_section_gives_the_rules_below_it_its_level_and_of_several_sources_the
     assert [rules.level(f"{name}.md") for name in "abcd"] == [ON_REQUEST, NEVER, ON_REQUEST, VOLUNTEER]
 
 
-def test_within_a_file_the_last_match_counts_and_folders_keep_what_is_in_them(tmp_path: Path) -> None:
-    rules = policy(tmp_path, "*.md\n#: on-request\na.md\n!b.md\nd/\n!d/x.md\n#: never\nd/y.md\n")
-    assert [rules.level(path) for path in ("a.md", "b.md", "c.md")] == [ON_REQUEST, VOLUNTEER, NEVER]
-    assert (rules.level("d/x.md"), rules.level("d/y.md")) == (ON_REQUEST, NEVER)
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [("a.md\n#: private\n", 2), ("#:\n", 1), ("#: on-request # x\n", 1), ("#: volunteer\n!a\n", 2)],

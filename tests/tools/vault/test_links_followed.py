@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
-from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
+from support.tool_fixtures import Call, MakeVault, MakeView
 
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 
@@ -144,59 +144,11 @@ def test_what_a_link_opens_what_links_list_and_what_backlinks_count_agree(
 # -- from --
 
 
-@pytest.mark.parametrize(
-    ("reference", "opens", "by"),
-    [
-        ("[[Alias of it]]", "n.md", "alias"),
-        ("Its title", "n.md", "title"),
-        ("[[old]]", "n.md", "formerPath"),
-        ("[old](old.md)", "n.md", "formerPath"),
-        ("C# notes", "x/C# notes.md", "filename"),
-        ("[[Node.js]]", "x/Node.js.md", "filename"),
-        ("n.md", "n.md", "path"),
-    ],
-)
-def test_where_no_file_has_the_name_the_general_order_decides(
-    ask: Call, make_state: MakeState, reference: str, opens: str, by: str
-) -> None:
-    files = {"n.md": "---\naliases: [Alias of it]\n---\n# Its title", "x/C# notes.md": "x", "x/Node.js.md": "x"}
-    state = make_state(former={"old.md": "n.md"})
-    result = ask({**files, "s.md": reference}, reference, state, **{"from": "s.md"})
-    assert (opened(result), result["data"]["resolvedBy"]) == (opens, by)
-
-
-def test_file_names_are_one_note_with_from_titles_stay_ambiguous_and_an_unknown_name_gives_near_titles(
-    ask: Call,
-) -> None:
-    files = {
-        "a.md": "# Twin",
-        "b.md": "# Twin",
-        "s.md": "[[Twin]]",
-        "x/Home.md": "x",
-        "x/s.md": "x",
-        "y/Home.md": "x",
-    }
-    without = ask(files, "Home")
-    assert (without["code"], len(without["data"]["candidates"])) == ("AMBIGUOUS_REFERENCE", 2)
-    followed = ask(files, "[[Home]]", **{"from": "x/s.md"})
-    assert (followed["data"]["id"], followed["data"]["resolvedBy"]) == ("x/Home.md", "filename")
-    result = ask(files, "[[Twin]]", **{"from": "s"})
-    assert (result["code"], len(result["data"]["candidates"])) == ("AMBIGUOUS_REFERENCE", 2)
-    assert [each["id"] for each in ask(files, "Twins", **{"from": "s"})["data"]["near"]] == ["a.md", "b.md"]
-
-
 @pytest.mark.parametrize("reference", ["[[#Part]]", "#Part", "[x](#Part)", "[[#^b1]]", "^b1"])
 def test_a_link_within_a_note_opens_that_note(ask: Call, reference: str) -> None:
     files = {"a/s.md": "x\n\n## Part\n\nHere. ^b1\n", "s.md": "## Part"}
     data = ask(files, reference, **{"from": "a/s.md"})["data"]
     assert (data["id"], data["section"]["startLine"]) == ("a/s.md", 3 if "art" in reference else 5)
-
-
-@pytest.mark.parametrize("source", ["a/s.md", "a/s", " ./a/s.md ", "a/old.md"])
-def test_from_is_the_path_of_a_note_or_a_former_one(ask: Call, make_state: MakeState, source: str) -> None:
-    files = {"a/s.md": "x", "a/n.md": "x", "b/n.md": "x"}
-    state = make_state(former={"a/old.md": "a/s.md"})
-    assert opened(ask(files, "n", state, **{"from": source})) == "a/n.md"
 
 
 @pytest.mark.parametrize(
@@ -221,8 +173,3 @@ def test_a_from_that_is_no_note_of_the_vault_is_an_error(
     result = call(TOOL, make_view(vault, EMPTY_VAULT), reference="n", **{"from": source})
     assert (result["success"], result["code"]) == (False, code)
     assert "from" in result["error"] + result["message"] or code in ("OUTSIDE_VAULT", "SYMLINK")
-
-
-@pytest.mark.parametrize("reference", ["../../n", "[[../../../n]]", "a/../../n", "x\0y", "[x](../../n.md)"])
-def test_a_link_out_of_the_vault_is_refused(ask: Call, reference: str) -> None:
-    assert ask({"a/s.md": "x", "n.md": "x"}, reference, **{"from": "a/s.md"})["code"] == "OUTSIDE_VAULT"

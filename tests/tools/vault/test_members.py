@@ -3,12 +3,12 @@
 import pytest
 from support.tool_fixtures import MakeVault
 
-from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.ports.questions import Members
-from workspaced_tools.ports.vault import MemberNotes, NoteRef
+from workspaced_tools.ports.vault import MemberNotes
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.vault.vault import Vault
 
@@ -57,29 +57,6 @@ def test_all_below_the_folder_with_the_tag_sorted_by_path(
 ) -> None:
     found = vault.searches.members(folder, tag, 100)
     assert paths(found) == expected and found.total == len(expected)
-
-
-def test_the_first_ones_and_how_many_there_are(vault: Vault) -> None:
-    found = vault.searches.members("work", None, 2)
-    assert found == MemberNotes(
-        (
-            NoteRef(NoteId("work/a.md"), "First", "work/a.md"),
-            NoteRef(NoteId("work/deep/m.md"), "m", "work/deep/m.md"),
-        ),
-        3,
-    )
-    assert vault.searches.members("work", None, 3).total == 3
-
-
-def test_a_note_that_is_gone_changed_or_private_unnoticed_is_told_as_it_is(vault: Vault) -> None:
-    (vault.root.path / "work/a.md").unlink()
-    (vault.root.path / "work/z.md").write_text("---\ntitle: Last\n---\n")
-    found = vault.searches.members("work", None, 100)
-    assert [(ref.id, ref.title) for ref in found.notes] == [("work/deep/m.md", "m"), ("work/z.md", "Last")]
-    assert found.total == 2
-    (vault.root.path / "work/z.md").write_text("---\nworkspaced: private\n---\n#x")
-    assert paths(vault.searches.members("work", None, 100)) == ["work/deep/m.md"]
-    assert paths(vault.searches.members(None, "x", 100)) == ["b.md"]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])

@@ -1,7 +1,5 @@
 """What of a vault's notes may be shown, by what they said when somebody read them, and by what is remembered."""
 
-import sys
-import threading
 from collections.abc import Collection
 from typing import Any
 
@@ -163,17 +161,6 @@ def test_a_note_that_was_shown_and_is_missing_is_hidden_until_it_was_searched_fo
     assert not notes.visibility.is_missing(A), "nobody asked for it, and the search did not meet it"
 
 
-def test_a_missing_note_that_comes_back_is_shown() -> None:
-    for searched in (False, True):
-        notes = Notes(a=SHOWN)
-        assert notes.visibility.is_missing(A)
-        if searched:
-            notes.searched()
-        assert notes.saw(notes.stat())
-        assert not notes.visibility.is_hidden(A)
-        assert notes.visibility.is_missing(A), "and missed anew when it goes again"
-
-
 # -- together --
 
 STEP = st.tuples(
@@ -213,23 +200,6 @@ def test_whatever_happens_a_private_version_is_never_followed_by_an_unsettled_on
                 rested_s = notes.now_s - first_seen_s
                 assert rested_s >= (SETTLE_S if stat.size else SETTLE_EMPTY_S)
                 was_private = False
-
-
-def test_a_crawl_ends_while_notes_are_found() -> None:
-    notes = Notes(**{f"n{number}": SHOWN for number in range(20_000)})
-    asking = threading.Thread(
-        target=lambda: [notes.visibility.looked_at(NoteId(f"new{number}.md")) for number in range(20_000)]
-    )
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        asking.start()
-        while asking.is_alive():
-            notes.searched()
-    finally:
-        sys.setswitchinterval(interval)
-        asking.join()
-    assert notes.visibility.finding(NoteId("new0.md")) is SHOWN
 
 
 # -- for explicit requests only --

@@ -10,7 +10,6 @@ from support.tool_fixtures import MakeState, MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.note import Level, Note, NoteFailure
-from workspaced_tools.ports.asking import Audience
 from workspaced_tools.ports.questions import Images, Incoming, Names, Read, Resolve
 from workspaced_tools.sharing.verdicts import WithheldNames
 from workspaced_tools.vault.files import pdf_texts
@@ -128,13 +127,6 @@ def test_what_is_hidden_ignored_ruled_or_linked_is_opened_for_nobody(
     assert vault.ask(Resolve(path), make_state()).note is None
 
 
-def test_a_rule_that_shows_on_request_holds_for_files(make_vault: MakeVault, make_state: MakeState) -> None:
-    vault = make_vault({"n.md": "[[a.csv]]", "a.csv": CSV}, on_request=["a.csv"])
-    assert code(vault, "a.csv", make_state(active="a.csv")) == "NOTE_NOT_FOUND"
-    [found] = vault.read([NoteId("a.csv")], make_state(), Audience(Level.ON_REQUEST))
-    assert isinstance(found, Note)
-
-
 def test_a_file_has_backlinks_and_an_image_in_front_is_sent(make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"n.md": "[[a.csv]] ![[b.canvas]]", "a.csv": CSV, "b.canvas": "{}", "p.png": images.png()})
     assert [each.source.id for each in vault.ask(Incoming(NoteId("a.csv"), 9), make_state()).links] == ["n.md"]
@@ -167,13 +159,6 @@ def test_a_file_that_a_note_on_request_names_is_on_request_and_not_counted(
     assert RequestedVault(vault).ask(Names([NoteId("a.pdf")]), state) != [None]
     assert [each.level for each in vault.why(NoteId("a.pdf"))] == ["on-request"]
     assert WithheldNames(vault, {}).uncounted(NoteId("a.pdf"))
-
-
-def test_a_folder_called_as_a_note_hides_no_note(make_vault: MakeVault, make_state: MakeState) -> None:
-    vault = make_vault({"plan.md/inner.md": "# I\n", "sub/plan.md": "# P\n"})
-    for reference in ("plan", "plan.md", "[[plan]]"):
-        found = vault.ask(Resolve(reference), make_state()).note
-        assert found is not None and found.id == "sub/plan.md"
 
 
 def test_a_canvas_that_is_none_is_shown_as_it_stands(make_vault: MakeVault, make_state: MakeState) -> None:
@@ -214,14 +199,6 @@ def test_without_the_package_the_user_is_told_what_to_install(
     monkeypatch.setattr(pdf_texts, "find_spec", lambda _name: None)
     found = read(make_vault({"a.pdf": pdf("Oak")}), "a.pdf", make_state(active="a.pdf"))
     assert isinstance(found, NoteFailure) and "workspaced[pdf]" in found.message
-
-
-def test_a_pdf_whose_reading_takes_too_long_is_given_up(
-    make_vault: MakeVault, make_state: MakeState, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pdf_texts, "PDF_S", 0.001)
-    found = read(make_vault({"a.pdf": pdf("Oak")}), "a.pdf", make_state(active="a.pdf"))
-    assert isinstance(found, NoteFailure) and "takes too long" in found.message
 
 
 def test_the_picture_behind_a_group_of_a_withheld_canvas_is_withheld(

@@ -16,10 +16,9 @@ from support.tool_fixtures import MakeVault, later_ns
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
-from workspaced_tools.limits import QUERY_WORDS_MAX
 from workspaced_tools.notes.search_query import literal, parse
 from workspaced_tools.notes.snippet import SNIPPET_CHARS_MAX
-from workspaced_tools.ports.vault import SearchQuery, TaggedNote
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.index import full_text
 from workspaced_tools.vault.index import index as index_module
 from workspaced_tools.vault.vault import Vault
@@ -47,36 +46,6 @@ def notes_of(listed: Any) -> list[str]:
 
 
 # -- words --
-
-
-def test_every_word_must_occur_in_any_order_and_case(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "Red apple", "b.md": "green apple", "c.md": "red pear", "apple.md": "in red"})
-    assert hits(vault, "apple RED") == hits(vault, "red  Apple ") == ["a.md", "apple.md"]
-    assert hits(vault, "red apple nowhere") == hits(vault, "aple") == []
-    assert hits(vault, "") == hits(vault, " \t") == hits(vault, "?! --") == []
-
-
-LIKE_OPERATORS = [
-    *["apple AND nothing", "apple OR pear", "NOT pear", "apple NOT pear", "NEAR(apple pear)", "apple -apple"],
-    *["body:apple", "names : apple", "{names body}: apple", "- names : apple", "apple + pear", '"apple'],
-    *["apple pea*", "appl.", "a.*e", "[a-z]pple", "apple\0pear", "apple \0", "^apple", "apple*", "(apple"],
-    *["apple)", "'apple'", "ap\\ple", "rowid", "text", "apple; DROP TABLE notes", "rank", "a\ud800", '""'],
-    *['"" ""', "%", "_", "*", "-", "\ue000", "①", "apple " * 500, "漢" * 600, "x" * 100_000],
-    " ".join(map(str, range(2_000))),
-]
-
-
-def test_a_query_is_words_whatever_it_looks_like(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "apple", "b.md": "pear"})
-    for written in LIKE_OPERATORS:
-        found = vault.searches.search(SearchQuery(written, 5))
-        vault.searches.search(SearchQuery(written, 5, names_only=True))
-        words = [word.strip("\"'()*.") for word in written.replace("\0", " ").split()]
-        expected = ["a.md"] if any(words) and all(word in "apple" for word in words) else []
-        assert sorted(whole(found.hits)) == (["a.md", "b.md"] if written == "apple OR pear" else expected), written
-        # It did not break the index either, to be made anew.
-        assert (vault.index_state(), found.complete) == ("ready", True)
-        assert hits(vault, "pear") == ["b.md"]
 
 
 @contextmanager
@@ -108,13 +77,6 @@ def test_any_text_finds_the_note_that_holds_it(text: str) -> None:
             assert found_whole is bool(asked.terms), ascii(text)
 
 
-def test_only_so_many_words_are_looked_at(make_vault: MakeVault) -> None:
-    words = [f"w{number}" for number in range(QUERY_WORDS_MAX)]
-    vault = make_vault({"a.md": " ".join(words)})
-    assert hits(vault, " ".join([*words, "missing"])) == ["a.md"]
-    assert hits(vault, " ".join(["missing", *words])) == []
-
-
 # -- where --
 
 
@@ -138,26 +100,6 @@ def test_a_folder_is_its_notes_and_those_below_not_its_namesakes(make_vault: Mak
     assert hits(vault, "word", folder="b/a") == ["b/a/7.md"]
     assert hits(vault, "word", folder="nowhere") == hits(vault, "word", folder="%") == []
     assert hits(vault, "word", folder=None) == hits(vault, "word", folder="") == sorted(paths)
-
-
-def test_among_these_notes_only_however_many_they_are(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "word", "b.md": "word", "q\"u'o.md": "word", "é.md": "word"})
-    assert hits(vault, "word", among=(NoteId("a.md"), NoteId("missing.md"))) == ["a.md"]
-    assert hits(vault, "word", among=(NoteId("q\"u'o.md"), NoteId("é.md"))) == ["q\"u'o.md", "é.md"]
-    assert hits(vault, "word", among=()) == []
-    many = tuple(NoteId(f"{number}.md") for number in range(300_000))
-    assert hits(vault, "word", among=(*many, NoteId("b.md"))) == ["b.md"]
-    assert vault.index_state() == "ready"
-
-
-def test_the_total_counts_all_whatever_the_limit(make_vault: MakeVault) -> None:
-    vault = make_vault({f"{number}.md": "word #even" if number % 2 else "word" for number in range(20)})
-    for limit in (1, 20, 21):
-        found = vault.searches.search(SearchQuery("word", limit))
-        assert (len(found.hits), found.total) == (min(limit, 20), 20)
-    for narrowed, total in (({"tags": ("even",)}, 10), ({"among": (NoteId("1.md"), NoteId("2.md"))}, 2)):
-        found = vault.searches.search(SearchQuery("word", 1, **narrowed))  # type: ignore[arg-type]
-        assert (len(found.hits), found.total) == (1, total)
 
 
 def test_the_line_is_that_of_the_raw_file(make_vault: MakeVault) -> None:
@@ -203,21 +145,6 @@ def test_a_phrase_is_within_one_name(make_vault: MakeVault) -> None:
 # -- an index that is behind --
 
 
-def test_a_note_that_no_longer_holds_the_word_is_never_shown(make_vault: MakeVault) -> None:
-    vault = make_vault({f"{number:03}.md": "apple" for number in range(200)})
-    kept = ("150.md", "199.md")
-    for number in range(200):
-        if f"{number:03}.md" not in kept:
-            (vault.root.path / f"{number:03}.md").write_text("pear now")
-    for limit in (1, 5, 50, 50):
-        found = vault.searches.search(SearchQuery("apple", limit))
-        assert set(notes_of(found.hits)) <= set(kept)
-        assert {hit.snippet for hit in found.hits} <= {"apple"}
-    assert hits(vault, "apple") == list(kept)
-    vault.reconcile()
-    assert vault.searches.search(SearchQuery("apple", 1)).total == 2
-
-
 def test_a_note_that_is_gone_moved_or_private_now_is_not_shown(make_vault: MakeVault) -> None:
     files = {f"{name}.md": "apple #one [[z]]" for name in ("gone", "moved", "private", "kept")}
     vault = make_vault({**files, "z.md": "apple #one"})
@@ -230,21 +157,6 @@ def test_a_note_that_is_gone_moved_or_private_now_is_not_shown(make_vault: MakeV
     incoming = vault.links.incoming(NoteId("z.md"), 9, EMPTY_VAULT)
     assert ([link.source.id for link in incoming.links], incoming.total) == (["kept.md"], 1)
     assert vault.searches.search(SearchQuery("apple", 1)).total == 2
-
-
-def test_an_edit_that_was_hinted_is_visible_at_once(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "apple", "b.md": "pear"})
-    (vault.root.path / "a.md").write_text("plum [[b]] #tag")
-    (vault.root.path / "new.md").write_text("plum [[b]]")
-    (vault.root.path / "folder").mkdir()
-    (vault.root.path / "folder/c.md").write_text("plum")
-    changes = vault.changed(["a.md", str(vault.root.path / "new.md")])
-    assert ([each.id for each in changes.created], [each.id for each in changes.changed]) == (["new.md"], ["a.md"])
-    assert (hits(vault, "plum"), hits(vault, "apple")) == (["a.md", "new.md"], [])
-    assert vault.links.incoming(NoteId("b.md"), 9, EMPTY_VAULT).total == 2
-    assert vault.searches.overview(5).tags == (("tag", 1),)
-    vault.changed(["folder"])
-    assert hits(vault, "plum") == ["a.md", "folder/c.md", "new.md"]
 
 
 # -- what is withheld --
@@ -321,24 +233,6 @@ def test_notes_are_similar_by_telling_words_in_any_script(make_vault: MakeVault)
     }
     assert len(vault.searches.similar(NoteId("a.md"), 1)) == 1
     assert vault.searches.similar(NoteId("missing.md"), 9) == []
-
-
-def test_rare_tags_count_more_and_common_ones_nothing(make_vault: MakeVault) -> None:
-    vault = make_vault(
-        {
-            "a.md": "#every #some #rare",
-            "b.md": "#every #rare",
-            "c.md": "#every #Some",
-            "d.md": "#every #some",
-            "e.md": "#every",
-            "f.md": "#every #some/nested",
-        }
-    )
-    found = vault.searches.sharing_tags(NoteId("a.md"), 9)
-    assert notes_of(found) == ["b.md", "c.md", "d.md", "e.md", "f.md"]
-    assert found[0] == TaggedNote(found[0].note, ("rare", "every"), pytest.approx(1.0986, abs=1e-3))
-    assert found[0].weight > found[1].weight == found[2].weight > found[3].weight == 0
-    assert vault.searches.sharing_tags(NoteId("missing.md"), 9) == []
 
 
 def test_near_titles_of_a_large_vault_survive_odd_signs(

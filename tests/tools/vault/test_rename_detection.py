@@ -99,20 +99,6 @@ def pairs(changes: Changes) -> list[tuple[str, str]]:
     return list(changes.renamed)
 
 
-def test_a_folder_moved_takes_its_notes_along_edited_or_not(make_vault: MakeVault) -> None:
-    vault = make_vault({"old/a.md": "# Alpha", "old/deep/b.md": "# Beta", "old/c.md": "", "d.md": "# Delta"})
-    root = vault.root.path
-    (root / "old").rename(root / "new")
-    (root / "new/a.md").write_text("# Alpha\n\nmore")
-    changes = vault.reconcile()
-    assert pairs(changes) == [
-        ("old/a.md", "new/a.md"),
-        ("old/c.md", "new/c.md"),
-        ("old/deep/b.md", "new/deep/b.md"),
-    ]
-    assert (changes.created, changes.deleted) == ((), ())
-
-
 def test_a_folder_copied_and_deleted_is_known_by_bytes_and_file_names(make_vault: MakeVault) -> None:
     template = "# Day\n\n## Tasks\n"
     vault = make_vault({"old/mon.md": template, "old/tue.md": template, "old/plan.md": "plan", "old/none.md": ""})
@@ -124,39 +110,6 @@ def test_a_folder_copied_and_deleted_is_known_by_bytes_and_file_names(make_vault
     changes = vault.reconcile()
     assert pairs(changes) == [(f"old/{name}.md", f"new/{name}.md") for name in ("mon", "plan", "tue")]
     assert ([each.id for each in changes.created], changes.deleted) == (["new/none.md"], ("old/none.md",))
-
-
-def test_two_notes_that_change_places_were_both_changed(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "# One", "b.md": "# Other"})
-    root = vault.root.path
-    (root / "a.md").rename(root / "t")
-    (root / "b.md").rename(root / "a.md")
-    (root / "t").rename(root / "b.md")
-    changes = vault.reconcile()
-    assert (pairs(changes), changes.created, changes.deleted) == ([], (), ())
-    assert sorted(each.id for each in changes.changed) == ["a.md", "b.md"]
-
-
-def test_a_note_deleted_and_another_made_are_no_rename(make_vault: MakeVault) -> None:
-    # The file system may well give the new file the number of the old one.
-    vault = make_vault({"a.md": "# One"})
-    for turn in range(5):
-        changes_of = {"gone": f"{turn}.md" if turn else "a.md", "new": f"{turn + 1}.md"}
-        (vault.root.path / changes_of["gone"]).unlink()
-        (vault.root.path / changes_of["new"]).write_text(f"# Title {turn}")
-        changes = vault.reconcile()
-        assert pairs(changes) == []
-        assert changes.deleted == (changes_of["gone"],)
-
-
-def test_a_hint_tells_a_rename_as_the_reconcile_does(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "# One"})
-    (vault.root.path / "a.md").rename(vault.root.path / "b.md")
-    assert pairs(vault.changed(["b.md", "a.md"])) == [("a.md", "b.md")]
-    (vault.root.path / "b.md").rename(vault.root.path / "c.md")
-    # Told in two hints it is no more than a note that came and one that went.
-    changes = [vault.changed(["b.md"]), vault.changed(["c.md"])]
-    assert changes[0].deleted == ("b.md",) and [each.id for each in changes[1].created] == ["c.md"]
 
 
 def test_a_rename_that_a_question_met_first_is_told_by_the_next_reconcile(make_vault: MakeVault) -> None:

@@ -107,32 +107,6 @@ def test_an_earlier_stage_wins(earlier: IndexEntry, later: IndexEntry) -> None:
     assert resolution.note.id == earlier.id
 
 
-def test_a_path_suffix_matches_whole_components_only() -> None:
-    deep = note("a/work/plan.md")
-    assert found("work/plan", deep, note("a/homework/plan.md")) == ("a/work/plan.md", "pathSuffix")
-    assert found("ork/plan", deep) is None
-
-
-@pytest.mark.parametrize(
-    ("reference", "heading", "block"),
-    [
-        ("MP#Goals", "Goals", None),
-        ("[[MP#Goals|goals of it]]", "Goals", None),
-        ("MP # Goals ", "Goals", None),
-        ("MP#Goals#Next", "Goals#Next", None),
-        ("MP#^b-1", None, "b-1"),
-        ("MP^b-1", None, "b-1"),
-        ("[[MP#^b1|x]]", None, "b1"),
-        ("MP|shown", None, None),
-        ("MP#", None, None),
-    ],
-)
-def test_heading_and_block_are_split_off(reference: str, heading: str | None, block: str | None) -> None:
-    resolution = resolve(reference, lookup_of(PLAN), EMPTY_VAULT)
-    assert resolution.note is not None
-    assert (resolution.heading, resolution.block) == (heading, block)
-
-
 def test_the_longest_name_that_exists_is_meant() -> None:
     notes = [note("c.md", "C"), note("cs.md", "C# notes"), note("x.md", "x^2"), note("pipe.md", "a|b")]
 
@@ -145,11 +119,6 @@ def test_the_longest_name_that_exists_is_meant() -> None:
     assert names("C#Setup") == ("c.md", "Setup")
     assert names("x^2") == ("x.md", None)
     assert names("a|b") == ("pipe.md", None)
-
-
-@pytest.mark.parametrize("title", ["v1.2 ... final", "Wait..what", "a/b testing", "2024.05.01", "# 1"])
-def test_titles_may_hold_dots_slashes_and_hashes(title: str) -> None:
-    assert found(title, note("n.md", title)) == ("n.md", "title")
 
 
 def test_many_separators_cost_a_bounded_number_of_readings() -> None:
@@ -170,13 +139,6 @@ def leads(source: str, target: str, *notes: IndexEntry, wiki: bool = True, state
     return "ambiguous" if result.ambiguous else (result.note.id if result.note else None)
 
 
-def test_a_wikilink_means_a_file_before_it_means_a_title() -> None:
-    titled, named = note("a.md", "Plan"), note("x/Plan.md", "Something")
-    assert leads("s.md", "Plan", titled, named) == "x/Plan.md"
-    assert leads("s.md", "Something", titled, named) == "x/Plan.md"
-    assert found("Plan", titled, named) == ("x/Plan.md", "filename")
-
-
 def test_links_know_neither_case_nor_archived_notes(make_state: MakeState) -> None:
     notes = [note("a/Log.md"), note("b/log.md"), note("c/log.md")]
     assert leads("b/s.md", "LOG", *notes, state=make_state(archived=("b/log.md",))) == "b/log.md"
@@ -189,14 +151,6 @@ def test_links_follow_the_general_order_where_no_file_has_the_name() -> None:
     assert leads("s.md", "Same", *twins) == "ambiguous"
     assert leads("s.md", "nothing", PLAN) is None
     assert leads("s.md", "..", PLAN) is None
-
-
-@pytest.mark.parametrize("wiki", [True, False])
-def test_a_target_that_ends_in_md_names_a_file_or_a_former_one(make_state: MakeState, wiki: bool) -> None:
-    notes = [note("a.md", "Guide.md", "guide.md")]
-    assert leads("s.md", "Guide", note("a.md", "Guide"), wiki=wiki) == "a.md"
-    assert leads("s.md", "Guide.md", *notes, wiki=wiki) is None
-    assert leads("s.md", "guide.md", *notes, wiki=wiki, state=make_state(former={"guide.md": "a.md"})) == "a.md"
 
 
 # -- properties --
@@ -219,14 +173,6 @@ def entries(vault: dict[str, tuple[str, list[str], str | None]]) -> list[IndexEn
         nfc = unicodedata.normalize("NFC", path)
         made[nfc] = note(nfc, title or stem(nfc), *aliases, id=front_matter_id)
     return list(made.values())
-
-
-@settings(max_examples=examples(200))
-@given(vaults, st.data())
-def test_the_exact_path_of_any_note_means_that_note(vault: Any, data: st.DataObject) -> None:
-    notes = entries(vault)
-    wanted = data.draw(st.sampled_from(notes))
-    assert found(wanted.id, *notes) == (wanted.id, "path")
 
 
 @settings(max_examples=examples(200))

@@ -13,7 +13,7 @@ import pytest
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.errors import ToolError
-from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX, FOLDERS_ENTERED_MAX
+from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
 from workspaced_tools.vault.files.safe_open import RootDirectory, VaultRoot
 from workspaced_tools.vault.files.walk import ScannedNote, ScanReport, folders, scan
 
@@ -174,23 +174,6 @@ def test_special_files_neither_block_nor_are_read_and_are_reported(root: VaultRo
     assert sorted(report.special) == ["fifo.md", "folder.md", "socket.md"]
 
 
-def test_a_stat_among_others_is_the_one_alone_and_leaves_no_descriptor_open(root: VaultRoot, vault: Path) -> None:
-    paths = [f"work/{'deep/' * depth}{number}.md" for depth in range(3) for number in range(2)]
-    paths += [f"{number}/many.md" for number in range(FOLDERS_ENTERED_MAX)]
-    for path in paths:
-        (vault / path).parent.mkdir(parents=True, exist_ok=True)
-        (vault / path).write_text(path)
-    notes = [NoteId(path) for path in ["top.md", "absent.md", "absent/a.md", "work", *paths]]
-    before, held = open_descriptors(), root.directory()
-    found = dict(zip(notes, root.stat_notes(notes, held), strict=True))
-    assert open_descriptors() - before <= 1  # the root's own
-    known = {note: status for note, status in found.items() if status is not None}
-    assert all(os.path.samestat(status, root.stat_note(note)) for note, status in known.items())
-    # Those beyond the folders that may be open at once are left to be asked for alone.
-    assert list(known) == [note for note in notes if note in {"top.md", *paths}][: len(known)]
-    assert FOLDERS_ENTERED_MAX < len(known) < len(paths)
-
-
 def test_errors_and_successes_leave_no_descriptor_open(root: VaultRoot, vault: Path) -> None:
     os.mkfifo(vault / "fifo.md")
     (vault / "link").symlink_to("work")
@@ -220,13 +203,6 @@ def test_a_replaced_root_is_noticed_and_one_that_is_absent_or_closed_is_a_read_e
     assert root.identity() not in (identity, None)
     root.close()
     assert code(root, "new.md") == "READ_ERROR"
-
-
-def test_the_root_itself_may_be_a_symlink(vault: Path) -> None:
-    (vault.parent / "alias").symlink_to(vault)
-    root = VaultRoot(vault.parent / "alias")
-    assert read(root, "top.md") == "top"
-    root.close()
 
 
 @keeps_names

@@ -3,16 +3,14 @@
 import os
 import subprocess
 import time
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.patience import is_indexed
 from support.profiles import examples
-from support.tool_fixtures import MakeVault, later_ns
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
@@ -25,8 +23,6 @@ from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
 from workspaced_tools.vault.files.walk import ScannedFile, scan
-from workspaced_tools.vault.index.crawl import Bounds
-from workspaced_tools.vault.vault import Vault
 
 STATE = VaultState()
 
@@ -239,37 +235,3 @@ def test_a_large_file_costs_neither_memory_nor_the_reading_of_it(make_vault: Mak
 
 
 # -- the index --
-
-
-def test_a_renamed_code_file_is_noticed(make_vault: MakeVault) -> None:
-    vault = make_vault({"src/a.py": "class A: ...\n"}, files=FileChoice(("src/**",)))
-    (vault.root.path / "src/a.py").rename(vault.root.path / "src/b.py")
-    changes = vault.changed([str(vault.root.path / "src/a.py"), str(vault.root.path / "src/b.py")])
-    assert changes.renamed == (("src/a.py", "src/b.py"),)
-
-
-def test_a_hint_of_a_file_without_an_ending_needs_no_reconcile(make_vault: MakeVault) -> None:
-    vault = make_vault({"src/Makefile": "all:\n", "src/lib/x": "x"}, files=FileChoice(("src/**",)))
-    hinted = vault._indexer.hinted
-    assert hinted(["src/Makefile"]) == ({NoteId("src/Makefile")}, False)
-    assert hinted(["src/lib"])[1]
-
-
-def start(folder: Path, cache: Path, *globs: str, **options: Any) -> tuple[Vault, set[str]]:
-    vault = Vault(folder, files=FileChoice(globs), cache_dir=cache, clock_ns=later_ns, **options)
-    vault.start()
-    assert is_indexed(vault, "state")
-    assert is_indexed(vault)
-    return vault, set(vault.index.ids())
-
-
-def test_worker_processes_find_the_same_files(tmp_path: Path) -> None:
-    contents: Iterable[tuple[str, str]] = ((f"src/{n % 7}/f{n}.py", f"word{n}end = {n}\n") for n in range(200))
-    folder = write(tmp_path / "vault", {**dict(contents), "a.md": "# A\n", ".gitignore": "src/3/\n*9.py\n"})
-    vault, here = start(folder, tmp_path / "one", "src/**")
-    other, there = start(folder, tmp_path / "two", "src/**", inline=Bounds(10, 10))
-    assert here == there == walked(folder, "src/**")
-    assert len(here) > 100
-    assert [len(each.ask(Search(SearchQuery('"word8end"', 9)), STATE).hits) for each in (vault, other)] == [1, 1]
-    vault.close()
-    other.close()

@@ -1,6 +1,5 @@
 """A vault over real folders: building, following changes, answering while behind."""
 
-import os
 import threading
 import time
 import unicodedata
@@ -137,22 +136,6 @@ def test_what_changed_between_two_runs_is_reported_by_the_second(make_vault: Mak
     second.close()
 
 
-@pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
-def test_reconcile_reports_what_became_different(make_vault: MakeVault, inline: Bounds) -> None:
-    vault = make_vault({"same.md": "s", "edited.md": "# Old", "gone.md": "g"}, inline=inline)
-    write(vault, "edited.md", "# New")
-    write(vault, "new/one.md", "n")
-    (vault.root.path / "gone.md").unlink()
-    changes = vault.reconcile()
-    assert [version.id for version in changes.created] == ["new/one.md"]
-    assert [version.id for version in changes.changed] == ["edited.md"]
-    assert changes.changed[0].stat.size == 5
-    assert len(changes.changed[0].sha256) == 64
-    assert changes.deleted == ("gone.md",)
-    assert (meant(vault, "New"), meant(vault, "Old")) == ("edited.md", None)
-    assert vault.note_count() == 3
-
-
 def test_a_watchers_hint_is_checked_against_the_disk(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "# Alpha", "b.md": "# Beta"})
     write(vault, "a.md", "# Omega")
@@ -205,17 +188,6 @@ def test_symlinks_are_followed_nowhere_and_the_owner_is_told_of_them(
     assert vault.note_count() == 1
 
 
-def test_a_file_that_cannot_be_read_is_still_what_its_path_means(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "x"})
-    os.mkfifo(vault.root.path / "pipe.md")
-    vault.reconcile()
-    assert meant(vault, "pipe.md") == "pipe.md"
-    [found] = vault.notes.read([NoteId("pipe.md")])
-    assert isinstance(found, NoteFailure)
-    assert found.code == "READ_ERROR"
-    assert any("regular" in warning for warning in vault.statistics().warnings)
-
-
 def test_names_are_nfc_whatever_the_disk_says(make_vault: MakeVault) -> None:
     nfc, nfd = (unicodedata.normalize(form, "Café.md") for form in ("NFC", "NFD"))
     vault = make_vault({nfd: "# Menu"})
@@ -236,39 +208,6 @@ def test_names_are_nfc_whatever_the_disk_says(make_vault: MakeVault) -> None:
 # -- links --
 
 
-def test_links_lead_where_the_files_are_now(make_vault: MakeVault) -> None:
-    vault = make_vault({"s.md": "x", "t.md": "# Target", "work/p.md": "# Plan"})
-    links = [LinkName("t", True), LinkName("Plan", True), LinkName("none", True), LinkName("t", True)]
-
-    def targets() -> list[str | None]:
-        found = vault.links.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
-        return [each.note.id if each.note else None for each in found]
-
-    assert targets() == ["t.md", "work/p.md", None, "t.md"]
-    (vault.root.path / "t.md").unlink()
-    assert targets() == [None, "work/p.md", None, None]
-
-
-def test_incoming_links_come_by_source_and_line_without_self_links(make_vault: MakeVault) -> None:
-    vault = make_vault(
-        {
-            "t.md": "---\naliases: [tee]\nid: T-1\n---\n# Target\n[[t]] [[Target]]\n",
-            "b.md": "see [[t]] twice: [[Target|x]]\n\nand [[tee#Part]]\n",
-            "a/a.md": "---\nx: 1\n---\n[md](../t.md)\n![[T]]\n`[[t]]`\n",
-            "c.md": "[[T-1]] [[other]]\n",
-        }
-    )
-    assert incoming(vault, "t.md") == (
-        [("a/a.md", 4), ("a/a.md", 5), ("b.md", 1), ("b.md", 1), ("b.md", 3), ("c.md", 1)],
-        6,
-    )
-    first = vault.links.incoming(NoteId("t.md"), 3, EMPTY_VAULT)
-    assert (len(first.links), first.total) == (3, 6)
-    assert first.links[2].context == "see [[t]] twice: [[Target|x]]"
-    assert first.links[2].source.title == "b"
-    assert incoming(vault, "none.md") == ([], 0)
-
-
 def test_links_to_a_former_path_are_links_to_the_note(make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"new.md": "# New", "s.md": "[[old]] and [[old place/older]]"})
     state = make_state(former={"old.md": "new.md", "old place/older.md": "new.md"})
@@ -284,17 +223,3 @@ def test_incoming_links_are_read_from_the_files_as_they_are_now(make_vault: Make
     assert vault.note_count() == 2
     write(vault, "young.md", "# Young")
     assert incoming(vault, "young.md") == ([], 0)
-
-
-def test_statistics_count_the_cache_and_the_index(make_vault: MakeVault) -> None:
-    vault = make_vault({"a.md": "x", "b.md": "y"})
-    vault.notes.read([NoteId("a.md")])
-    vault.notes.read([NoteId("a.md")])
-    statistics = vault.statistics()
-    assert (statistics.cache.misses, statistics.cache.hits) == (1, 1)
-    assert (statistics.index.state, statistics.index.notes_found, statistics.index.notes_indexed) == (
-        "ready",
-        2,
-        2,
-    )
-    assert statistics.warnings == ()

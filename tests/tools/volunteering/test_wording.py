@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.closing_delimiters import SPELLINGS, closings
+from support.closing_delimiters import closings
 from support.profiles import examples
 
 from workspaced_tools.limits import VOLUNTEERED_BYTES_MAX
@@ -89,18 +89,6 @@ def test_no_name_and_no_text_ends_the_block_or_reads_as_a_line_of_ours(
     assert closings("\n".join(lines), "workspace") == 0
     begins = [line.split(":")[0] for line in lines if not line.startswith("| ")]
     assert begins == [each for each in ("vault", "looking at", "pinned", "open") if each in begins]
-
-
-@pytest.mark.parametrize("closing", SPELLINGS)
-def test_no_spelling_of_the_closing_tag_stays(closing: str) -> None:
-    closing = closing.replace("note_context", "workspace")
-    text = whole(seen(closing), SelectedText(1, 1, closing))
-    assert closings(text, "workspace") == 1
-
-
-def test_a_long_selection_is_cut_and_says_so() -> None:
-    text = whole(seen("a.md"), SelectedText(1, 90, "word " * 1_000))
-    assert text.splitlines()[-2] == "| … (of 5000 characters)" and len(text) < 1_400
 
 
 @pytest.mark.parametrize("folder", ["/home/u/" + "/".join(["deep" * 10] * 4), '/home/u/the "good" notes'])
