@@ -103,19 +103,6 @@ class TestAnEditorThatIsGone:
         assert closed(running) == ["editor"]
         assert shown(other) == stays
 
-    def test_is_gone_with_its_last_connection(self, daemon: Factory) -> None:
-        running = daemon(env=SOON)
-        first, other = running.connect(), running.connect()
-        with running.connect() as second:
-            show(first, "editor", "a.md")
-            show(second, "editor", "a.md")
-        with running.connect() as gone:
-            show(gone, "gone", None, "c.md")
-        assert closed(running) == ["gone"], "the one that is shown by a connection is not gone"
-        first.close()
-        assert closed(running, 2) == ["gone", "editor"]
-        assert shown(other) == (None, [], [])
-
     def test_that_comes_back_within_the_grace_loses_nothing(self, daemon: Factory) -> None:
         running = daemon(env=NEVER)
         with running.connect() as editor:
@@ -146,18 +133,6 @@ class TestAnEditorThatIsGone:
         client = running.connect()
         assert shown(client) == ("a.md", [], ["b.md"])
         assert "view_closed" not in [event["type"] for event in client.call("workspaced/log")["events"]]
-
-    def test_leaves_its_vault_and_no_other(self, daemon: Factory) -> None:
-        second = daemon.root() / "second"
-        second.mkdir()
-        running = daemon("--vault", str(second), env=SOON)
-        with running.connect() as editor:
-            for vault in ("vault", "second"):
-                view = {"source": "editor", "active": "a.md", "pins": [], "tabs": [], "vault": vault}
-                editor.call("workspaced/snapshot", view)
-        assert closed(running, 2) == ["editor", "editor"]
-        client = running.connect()
-        assert client.state(vault="vault")["activeNote"] is client.state(vault="second")["activeNote"] is None
 
     def test_during_a_pause_leaves_behind_it(self, daemon: Factory) -> None:
         running = daemon(env=SOON)

@@ -239,22 +239,6 @@ class TestOfTwoUis:
         assert look(client, "editor", "a.md", focused=False) == []
         assert active(client) == "b.md"
 
-    def test_one_that_is_left_still_tells_of_its_own_note(self, daemon: Any) -> None:
-        client = daemon().connect()
-        look(client, "editor", "a.md", focused=True)
-        look(client, "editor", "c.md", focused=False)
-        assert active(client) == "c.md"
-        look(client, "editor", None, focused=False)
-        assert active(client) is None
-        assert look(client, "editor", "a.md", focused=False) == [], "nobody is in it"
-
-    def test_none_clears_what_the_other_one_shows(self, daemon: Any) -> None:
-        client = daemon().connect()
-        look(client, "editor", "a.md")
-        assert look(client, "mobile", None) == []
-        assert active(client) == "a.md"
-        assert look(client, "editor", None) == ["active_note_cleared"]
-
     def test_after_a_restart_focus_decides_not_who_connects_last(self, daemon: Any) -> None:
         running = daemon()
         with running.connect() as client:
@@ -337,13 +321,6 @@ class TestAnInferredView:
         show(plugin, "vscode", None)
         assert active(plugin) is None
 
-    def test_has_no_part_in_what_two_inferring_ones_show(self, daemon: Any) -> None:
-        running = daemon()
-        first, second = self.inferring(running), self.inferring(running)
-        show(first, "lsp-1", "a.md")
-        show(second, "lsp-2", "b.md")
-        assert active(first) == "b.md", "the last one wins, as among those that know"
-
 
 class TestASelectionInAView:
     def selected(self, client: Any) -> Any:
@@ -366,12 +343,6 @@ class TestASelectionInAView:
         assert self.selected(client) == (2, 2, "")
         assert look(client, "editor", "a.md", selection=None) == []
 
-    def test_with_a_long_text_is_appended_once_too(self, daemon: Any) -> None:
-        client = self.ready(daemon)
-        view = {"selection": {"startLine": 1, "endLine": 200, "text": "long " * 2_000}}
-        look(client, "editor", "a.md", **view)
-        assert look(client, "editor", "a.md", **view) == []
-
     def test_of_a_note_that_is_not_volunteered_has_no_text(self, daemon: Any) -> None:
         running = daemon(start=False)
         (running.vault / "secret.md").write_text("---\nworkspaced: never\n---\n# S\n")
@@ -383,13 +354,6 @@ class TestASelectionInAView:
         events = client.call("workspaced/log")["events"]
         assert [each["data"].get("text") for each in events if each["type"] == "selection_changed"] == [None]
         assert look(client, "editor", "secret.md", **view) == []
-
-    def test_of_a_ui_that_does_not_have_the_active_note_is_none(self, daemon: Any) -> None:
-        client = self.ready(daemon)
-        look(client, "editor", "a.md", focused=True)
-        there = {"startLine": 1, "endLine": 1, "text": "# B"}
-        assert look(client, "mobile", "b.md", focused=False, selection=there) == []
-        assert self.selected(client) is None
 
 
 LONG = "\u0958" * 80 + ".md"

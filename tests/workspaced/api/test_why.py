@@ -137,23 +137,6 @@ def test_a_typo_is_told_from_a_secret(client: SyncClient, named: str, code: str,
     assert (error.code, error.hint) == (code, hint)
 
 
-def test_a_typo_in_a_pause_and_by_a_client_that_is_shown_nothing(client: SyncClient) -> None:
-    client.call("workspaced/share", {"client": "inspector", "level": "none"})
-    assert level(client, "a.md") == "volunteer"
-    assert refusal(client.call, "workspaced/share/why", {"path": "secrte.md"}).code == "NOTE_NOT_FOUND"
-    client.call("workspaced/share", {"client": "inspector", "level": "all"})
-    client.call("workspaced/pause")
-    assert refusal(client.call, "workspaced/share/why", {"path": "secrte.md"}).code == "NOTE_NOT_FOUND"
-    client.call("workspaced/resume")
-
-
-def test_the_command_fails_for_a_typo(shared: Daemon) -> None:
-    found = shared.cli("why", "secret")
-    assert found.returncode == 0 and "secret.md: withheld from every agent" in found.stdout
-    typo = shared.cli("why", "secrte.md")
-    assert typo.returncode == 1 and "Near: secret.md." in typo.stderr
-
-
 def test_asking_of_a_note_that_only_a_pause_showed_leaves_no_name_in_the_log(daemon: Factory) -> None:
     running = daemon(notes={**NOTES, "paused-secret.md": "# Beta\n"})
     client = running.connect()

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -118,16 +117,6 @@ def test_a_daemon_that_does_not_read_is_not_written_to_and_may_still_write(peer:
     assert received == taken
 
 
-def test_a_big_answer_of_a_daemon_arrives_whole(shared: Any, agent: Any) -> None:
-    with shared.connect() as client:
-        for _ in range(3):
-            client.publish([{"type": "active_note_set", "data": {"note": f"{each}.md"}} for each in range(1_000)])
-    made = agent(shared)
-    events = made.ask("workspaced/log", {"from": 1, "limit": 10_000})["events"]
-    assert len(json.dumps(events)) > 400_000
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-
-
 def bridged(running: Any, stdin: Any, stdout: Any) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-P", "-m", "workspaced", "mcp"]
     return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=running.env)
@@ -159,37 +148,12 @@ def test_pairs_of_sockets_serve_as_pipes_do_as_some_runtimes_give_them(shared: A
         assert exit_of(process) == (0, b"")
 
 
-def test_one_socket_serves_for_both(shared: Any) -> None:
-    ours, theirs = socket.socketpair()
-    with ours:
-        process = bridged(shared, theirs, theirs)
-        theirs.close()
-        ours.sendall(INITIALIZE + PING)
-        assert [each["id"] for each in lines_of(ours, 2)] == [0, 1]
-        ours.shutdown(socket.SHUT_WR)
-        assert exit_of(process) == (0, b"")
-
-
 def test_files_serve_too(shared: Any, tmp_path: Path) -> None:
     asked, answered = tmp_path / "asked", tmp_path / "answered"
     asked.write_bytes(INITIALIZE + PING)
     with asked.open("rb") as stdin, answered.open("wb") as stdout:
         assert exit_of(bridged(shared, stdin, stdout)) == (0, b"")
     assert [json.loads(line)["id"] for line in answered.read_bytes().splitlines()] == [0, 1]
-
-
-def test_what_stands_before_the_agents_first_byte_comes_first(shared: Any, agent: Any) -> None:
-    made: Agent = agent(shared, "--tools", "core")
-    made.ask("workspaced/hello")
-    assert len(made.ask("tools/list")["tools"]) == 4
-
-
-def test_a_long_request_passes_whole(shared: Any, agent: Any) -> None:
-    made: Agent = agent(shared)
-    actions = [{"type": "active_note_set", "data": {"note": f"{'long' * 10}/{each}.md"}} for each in range(1_000)]
-    assert len(json.dumps(actions)) > 80_000, "more than a pipe holds"
-    receipts = made.ask("workspaced/publish", {"actions": actions})["events"]
-    assert len(receipts) == len(actions)
 
 
 # -- ends --
@@ -227,19 +191,6 @@ def test_a_daemon_that_hangs_keeps_no_bridge_whose_agent_has_gone(daemon: Any, a
         assert made.process.wait(END_S) == 0
     finally:
         running.send_signal(signal.SIGCONT)
-
-
-def test_a_bridge_that_is_killed_leaves_no_connection(daemon: Any, agent: Any) -> None:
-    running = daemon()
-    with running.connect() as client:
-        made: Agent = agent(running)
-        made.ask("workspaced/hello")
-        assert client.call("workspaced/status")["queues"]["connections"] == 2
-        made.process.kill()
-        assert made.of.read() == b""
-        deadline = time.monotonic() + END_S
-        while client.call("workspaced/status")["queues"]["connections"] > 1:
-            assert time.monotonic() < deadline
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])

@@ -114,21 +114,6 @@ def test_the_last_prompt_is_shown_by_default_and_the_beginning_of_an_id_will_do(
     assert "[toolResult look_up call-1]" in text and "Answer to m2." in text
 
 
-def test_all_five_layers_are_shown_with_size_and_whether_they_are_stable(session: Session) -> None:
-    text = session.context("show", "talk-1", "--message", "m2", "--layers")
-    for layer in session.sent["m2"]["manifest"]["layers"]:
-        stable = "stable" if layer["stable"] else "changed"
-        assert re.search(rf"{layer['id']} +{layer['tokens']:,} tokens +{layer['bytes']:,} bytes +{stable}", text)
-        assert f"--- {layer['id']}" in text
-    assert re.search(r"L1_SYSTEM .* 1,\d+ cached", text)
-
-
-def test_the_manifest_says_what_could_not_be_had(session: Session) -> None:
-    text = session.context("show", "talk-1", "--message", "m1", "--manifest")
-    assert re.search(r"L3_TURN +failed +note +gone.md .*NOTE_NOT_FOUND", text)
-    assert re.search(r"L4_STRIP +full +note +a.md .*cached +sent", session.context("show", "t", "--manifest"))
-
-
 def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
     told = session.json("show", "talk-1", "--cache")
     assert [(each["message"], each["outcome"], each["cause"]) for each in told["prompts"]] == [
@@ -140,22 +125,6 @@ def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
     assert told["prompts"][2]["expected"] == told["prompts"][1]["estimate"]
     text = session.context("show", "talk-1", "--cache")
     assert "4 prompts: 1 hit, 2 misses, 1 not reported; 1,650 of 6,000 tokens came from the cache" in text
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("show", "nothing"),
-        ("show", "talk-1", "--message", "nothing"),
-        ("show", "talk-1", "--message", "m1", "--cache"),
-        ("show", "talk-1", "/nowhere"),
-        ("diff", "m1", "nothing"),
-        ("diff", "m1", "m2", "--conversation", "nothing"),
-    ],
-)
-def test_what_there_is_none_of_is_an_error_in_one_line(session: Session, arguments: tuple[str, ...]) -> None:
-    done = session.running.cli("context", *arguments)
-    assert (done.returncode, done.stdout) == (2, "") and done.stderr
 
 
 # -- diff --
@@ -241,10 +210,3 @@ def test_the_first_prompt_that_is_assembled_otherwise_is_shown_as_a_difference(
 
 
 # -- status --
-
-
-def test_status_counts_hits_and_misses_with_their_causes(session: Session) -> None:
-    [told] = json.loads(session.running.cli("status", "--json").stdout)["conversations"]["latest"]
-    assert (told["id"], told["cache"]["hits"], told["cache"]["misses"]) == ("talk-1", 1, 2)
-    assert told["cache"]["causes"] == {cache_accounting.FIRST: 1, cache_accounting.EVICTED: 1}
-    assert "context    talk-1: 4 prompts, 1 cache hit, 2 misses" in session.running.cli("status").stdout

@@ -215,11 +215,3 @@ def test_a_daemon_that_starts_finishes_what_was_interrupted(seen: Any) -> None:
         assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["other.md"]
         assert client.call("workspaced/status")["degraded"] == []
     assert not (seen.data / ERASURE).exists()
-
-
-def test_asked_again_it_finishes_what_was_interrupted(seen: Any) -> None:
-    interrupted(seen)
-    done = forget(seen, SECRET, "--yes")
-    assert done.returncode == 0 and "finished" in done.stderr
-    assert not [name for name in telling(seen) if not name.startswith("cache")]
-    assert seen.cli("log", "verify", "--data-dir", str(seen.data)).returncode == 0

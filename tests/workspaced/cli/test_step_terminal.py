@@ -11,7 +11,6 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -147,17 +146,6 @@ def test_a_filter_stops_at_just_the_events_it_names(actions: list[Data | None], 
     assert stepper.position == 0
 
 
-def test_a_part_of_a_log_is_named_by_its_own_sequences() -> None:
-    stepper = stepper_of(events_of([c.NotePinned(note=note) for note in NOTES], first=100))
-    stepper.jump("101")
-    assert stepper.position == 2
-    stepper.jump("99")
-    assert stepper.position == 0
-    for outside in ("98", "103"):
-        with pytest.raises(InvalidArgument):
-            stepper.jump(outside)
-
-
 # -- what the terminal shows --
 
 
@@ -189,13 +177,6 @@ RIGHT, LEFT, DOWN, UP, PAGE_DOWN, END, ESCAPE = "\x1b[C", "\x1b[D", "\x1b[B", "\
 )  # fmt: skip
 def test_keys_move(keys: list[str], position: int) -> None:
     assert f"{position} of 200 events" in pressed(Watching(stepper_of(pins(200), at=50)), *keys)
-
-
-def test_no_terminal_is_too_small() -> None:
-    for watching in (Watching(stepper_of([])), Watching(stepper_of(pins(30), at=7))):
-        watching.press("/")
-        for columns, rows in product((1, 7, 89, 90), (1, 2, 5)):
-            assert drawn(watching, columns, rows)
 
 
 def test_a_step_shows_the_event_the_difference_and_the_state_and_what_was_typed_wrong() -> None:

@@ -59,12 +59,6 @@ def test_a_command_acts_on_the_default_daemon_in_silence_and_a_write_names_it(da
         assert client.state()["activeNote"] is None
 
 
-def test_a_name_that_no_daemon_has_is_answered_with_those_that_run(only: Any) -> None:
-    done = run(only, "state", "--workspace", "onyl")
-    assert done.returncode == 3 and "`workspaced start DIR`" in done.stderr
-    assert f"Or add one of: --workspace only (serves {only.vault.resolve()})." in done.stderr
-
-
 def test_a_write_to_the_only_daemon_that_is_not_the_default_one_fails_with_the_step_to_take(only: Any) -> None:
     before = seq(only)
     for write in (ACTION, ("share", "agent", "none"), ("stop",), ("context", "import", "-")):

@@ -123,18 +123,6 @@ def test_what_others_put_beside_ours_stays(home: Home) -> None:
     assert os.listdir(chosen) == ["mine.txt"] and not config.exists()
 
 
-@pytest.mark.parametrize(("answer", "stays"), [("\n", True), ("y\n", False)])
-def test_a_copy_of_the_sample_with_notes_of_somebody_goes_by_a_word_of_its_own(
-    home: Home, answer: str, stays: bool
-) -> None:
-    home.run("demo", "--serve")
-    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
-    (demo / "notes/Mine.md").write_text("mine")
-    code, shown = home.answered(f"y\n{answer}", "uninstall")
-    assert code == 0 and f"Remove {demo}, where somebody has written? [y/N]" in shown
-    assert (demo / "notes/Mine.md").exists() == stays == demo.exists() and home.daemons() == []
-
-
 def test_what_belongs_to_another_home_or_runs_is_left_alone(home: Home) -> None:
     assert home.run("demo", "--keep").returncode == 0
     [demo] = (home.root / "tmp").glob("workspaced-demo-*")
@@ -175,18 +163,6 @@ def test_a_link_is_not_followed(home: Home) -> None:
     done = home.run("uninstall", "--yes")
     assert f"stays     {data}/default/log: a link, or of another user\n" in done.stdout
     assert (elsewhere / "default/log/HEAD").read_text() == "theirs"
-
-
-def test_settings_that_the_environment_named_then_are_said(home: Home) -> None:
-    other = home.root / "other"
-    home.env["CODEX_HOME"] = str(other)
-    assert home.run("connect", "codex", "--vault", home.notes).returncode == 0
-    del home.env["CODEX_HOME"]
-    done = home.run("uninstall", "--yes")
-    assert f"stays     {other}/config.toml was connected when the environment named it" in done.stdout
-    home.env["CODEX_HOME"] = str(other)
-    home.run("uninstall", "--yes")
-    assert not other.exists()
 
 
 def test_a_service_is_stopped_and_goes(home: Home) -> None:
@@ -230,16 +206,6 @@ def test_programs_of_ours_that_run_are_ended_and_what_killed_ones_left_goes(home
     assert everything(home) == before
 
 
-def test_broken_settings_are_said_and_the_rest_goes(home: Home) -> None:
-    home.run("start", home.notes)
-    config = home.path / ".config/workspaced/config.toml"
-    config.parent.mkdir()
-    config.write_text("data_dir = [\n")
-    done = home.run("uninstall", "--yes")
-    assert done.returncode == 0 and "stays     folders that your settings name: " in done.stdout
-    assert not (home.path / ".local/share/workspaced").exists() and not config.exists()
-
-
 def test_broken_settings_of_a_program_are_said_if_we_have_written_there_and_its_other_files_go(home: Home) -> None:
     home.has("claude", "codex")
     assert home.run("start", home.notes, "--yes").returncode == 0
@@ -256,17 +222,6 @@ def test_broken_settings_of_a_program_are_said_if_we_have_written_there_and_its_
     assert any(line.startswith("stays     Claude Code: ") for line in stays)
     assert "environment" not in done.stdout and "Cursor" not in done.stdout
     assert (home.path / ".claude/settings.json").read_text() == SETTINGS[".claude/settings.json"]
-
-
-def test_a_folder_that_others_may_not_write_to_is_a_problem_with_a_name(home: Home) -> None:
-    if os.getuid() == 0:
-        pytest.skip("root may remove anything")
-    home.run("start", home.notes)
-    log: Path = home.path / ".local/share/workspaced/default/log"
-    log.chmod(0o500)
-    done = home.run("uninstall", "--yes")
-    log.chmod(0o700)
-    assert done.returncode == 1 and f"Cannot remove {log}" in done.stderr
 
 
 @pytest.mark.thorough

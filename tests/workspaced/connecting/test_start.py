@@ -65,26 +65,6 @@ def test_a_second_folder_gets_a_workspace_of_its_own(home: Home) -> None:
     assert done.returncode == 0 and str(other) in done.stdout
 
 
-@pytest.mark.parametrize("how", ["environment", "settings"])
-def test_the_workspace_that_the_user_has_named_is_meant(home: Home, how: str) -> None:
-    if how == "environment":
-        home.env["WORKSPACED_WORKSPACE"] = "work"
-    else:
-        (home.path / ".config/workspaced").mkdir(parents=True)
-        (home.path / ".config/workspaced/config.toml").write_text('workspace = "work"\n')
-    assert json.loads(home.run("start", home.notes, "--json").stdout)["workspace"] == "work"
-    assert [each["workspace"] for each in home.daemons()] == ["work"]
-
-
-def test_a_folder_that_would_hold_our_own_files_is_refused_with_what_to_do(home: Home) -> None:
-    (home.path / "Mine.md").write_text("")
-    done = home.run("start", home.path)
-    assert done.returncode == 2 and f"lies in the vault {home.path}" in done.stderr
-    assert home.run("start", home.path, "--dry-run").stderr == done.stderr
-    assert "Serve a folder below it, or give another place by --data-dir or WORKSPACED_DATA_DIR." in done.stderr
-    assert home.daemons() == []
-
-
 @pytest.mark.parametrize("where", ["empty", "missing", "file"])
 def test_what_is_no_folder_of_notes_is_named(home: Home, where: str) -> None:
     (home.root / "empty" / "below").mkdir(parents=True)
@@ -168,20 +148,6 @@ def test_an_interrupt_ends_the_daemon_that_was_starting_and_says_so(home: Home, 
     assert not Path(f"/proc/{daemon}").exists() and home.daemons() == home.files() == []
 
 
-@pytest.mark.thorough
-def test_a_daemon_that_cannot_write_its_record_is_ended(home: Home) -> None:
-    """As on a full disk. `start` waits for it as long as for any."""
-    home.run("start", home.notes)
-    [running] = home.daemons()
-    [record] = (home.path / ".local/state/workspaced/daemons").glob("*.json")
-    home.run("stop")
-    (record / "in the way").mkdir(parents=True)
-    done = home.run("start", home.notes)
-    assert done.returncode == 3 and "does not listen after" in done.stderr
-    assert not Path(running["socket"]).exists() and home.run("status").returncode == 3
-    assert list(record.parent.glob(f"{record.name}.*")) == []
-
-
 def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_connected(home: Home) -> None:
     home.has("claude", "gemini")
     (home.path / ".gemini").mkdir()
@@ -194,12 +160,3 @@ def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_c
     (home.path / ".claude.json").unlink()
     found = home.run("start", home.notes, "--yes")
     assert "Gemini CLI is not connected: " in found.stderr and "No agent's program" not in found.stdout
-
-
-@pytest.mark.parametrize(
-    ("word", "meant"),
-    [("statsu", "status"), ("find", "log find")],
-)
-def test_a_command_that_there_is_not_has_near_ones_named(home: Home, word: str, meant: str) -> None:
-    done = home.run(word)
-    assert done.returncode == 2 and f"'{meant}'" in done.stderr

@@ -65,13 +65,6 @@ class TestASearch:
         assert steps == [(1, "opened the vault v"), (3, "pinned a.md"), (5, "pinned b.md")]
         assert (shown["given"], shown["left"]) == (5, 3) and shown["asked"] > 3
 
-    def test_leaves_the_log_as_it_was(self, inspector: Inspector) -> None:
-        log = Path(inspector.started["log"])
-        before = log.read_bytes()
-        searched(inspector, TWO_PINS)
-        assert log.read_bytes() == before
-        assert inspector.get("/api/about")["events"] == len(EVENTS)
-
     def test_of_a_running_daemons_log_leaves_no_event(
         self, inspect: Callable[..., Inspector], daemon: Factory
     ) -> None:
@@ -96,11 +89,6 @@ class TestASearch:
         assert never["message"] == "It is true after none of the 7 events."
         always = searched(inspector, "seq >= `0`")
         assert (always["phase"], always["code"]) == ("failed", "ALREADY_TRUE")
-
-    def test_looks_at_another_vault(self, inspector: Inspector) -> None:
-        assert searched(inspector, TWO_PINS, vault="v")["phase"] == "done"
-        other = searched(inspector, TWO_PINS, vault="none")
-        assert (other["phase"], other["code"]) == ("failed", "INVALID_ARGUMENT")
 
     @pytest.mark.parametrize("wrong", ["pinnedNotes[", "pinned", "nothing(seq)", "", "x" * 10_001])
     def test_is_not_begun_with_what_is_no_expression(self, inspector: Inspector, wrong: str) -> None:
@@ -139,11 +127,6 @@ class TestALongSearch:
         assert len(shown["story"]) == shown["left"] == 901
         assert searched(long, TWO_PINS)["phase"] == "done"
 
-    def test_ends_with_the_inspector(self, long: Inspector) -> None:
-        long.post("/api/search", expression="length(pinnedNotes) >= `900`")
-        long.process.terminate()
-        assert long.wait() in {0, 130}
-
 
 class TestItsFiles:
     def test_are_there_once_something_was_found(self, inspector: Inspector) -> None:
@@ -180,18 +163,6 @@ class TestItsFiles:
             assert [len(log.calls(after=13)), len(log.prompts(after=13))] == [21, 12]
             outcomes = {each.outcome for each in log.verify() if isinstance(each, replay.Verified)}
             assert outcomes == {replay.Outcome.SAME}
-
-    def test_say_where_no_call_saw_it(self, inspector: Inspector) -> None:
-        assert searched(inspector, TWO_PINS)["seen"] is None
-        assert inspector.error("/api/search/bundle", params={"withCalls": True}) == (404, "NOT_RECORDED")
-
-    def test_the_test_passes_once_the_events_lead_elsewhere(self, inspector: Inspector, tmp_path: Path) -> None:
-        searched(inspector, TWO_PINS)
-        test = save(inspector, "test", tmp_path)
-        searched(inspector, "activeNote")
-        save(inspector, "bundle", tmp_path)
-        done = pytest_run(test)
-        assert done.returncode == 0, done.stdout
 
     def test_a_predicate_with_a_name_is_not_true_under_pseudonyms(self, inspector: Inspector) -> None:
         assert searched(inspector, TWO_PINS)["showsRedacted"]
@@ -248,10 +219,6 @@ class TestAnExpression:
         assert tried["position"] == position
         assert (tried["trouble"] != "") == (position is not None)
 
-    def test_that_cannot_be_evaluated_says_why(self, inspector: Inspector) -> None:
-        tried = inspector.get("/api/search/tried", expression="contains(selection.text, 'x')")
-        assert (tried["isTrue"], tried["position"]) == (False, None)
-
     def test_is_completed_with_fields_values_and_functions(self, inspector: Inspector) -> None:
         words = {each["text"]: each for each in inspector.get("/api/search/words")["words"]}
         assert words["activeNote.id"]["values"] == ["'budget.md'"]
@@ -260,8 +227,3 @@ class TestAnExpression:
         assert words["contains("]["kind"] == "function"
         at_first = {each["text"]: each for each in inspector.get("/api/search/words", at=3)["words"]}
         assert at_first["pinnedNotes[].id"]["values"] == ["'a.md'"]
-
-    def test_every_word_offered_is_one(self, inspector: Inspector) -> None:
-        for word in inspector.get("/api/search/words")["words"]:
-            for expression in [word["text"], *word["values"]] if word["kind"] == "field" else []:
-                assert inspector.get("/api/search/tried", expression=expression)["trouble"] == ""

@@ -68,16 +68,6 @@ def test_initialize_opens_the_handshake_era_in_a_version_both_know(shared: Any, 
     assert "resultType" not in result
 
 
-def test_a_client_may_shake_hands_after_it_only_asked_what_the_server_speaks(shared: Any) -> None:
-    wire = shared.wire()
-    assert wire.ask("ping")["result"] == {}
-    assert wire.ask("tools/list")["error"]["code"] == -32602
-    assert wire.ask("server/discover", {"_meta": {**META, VERSION: "2099-01-01"}})["error"]["code"] == -32022
-    assert wire.ask("server/discover", {"_meta": META})["result"]
-    assert wire.ask("initialize", HELLO)["result"]
-    assert wire.ask("ping")["result"] == {}
-
-
 def test_a_settled_connection_stays_what_it_is(shared: Any, modern: Any, handshake: Any) -> None:
     new, old, native = modern(shared), handshake(shared), shared.wire()
     new.result("tools/list")
@@ -206,11 +196,6 @@ def test_wrong_arguments_and_what_a_tool_cannot_do_are_results_that_say_what_nex
 def test_a_tool_that_is_none_is_an_error_of_the_protocol(peer: Any) -> None:
     error = peer.error("tools/call", name="delete_everything")
     assert error["code"] == -32602 and "get_current_note" in error["data"]["hint"]
-
-
-def test_a_method_that_is_none_is_not_found(peer: Any) -> None:
-    for method in ("completion/complete", "logging/setLevel", "tasks/get", "rpc.discover"):
-        assert peer.error(method)["code"] == -32601
 
 
 # -- who asks --

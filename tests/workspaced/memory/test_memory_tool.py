@@ -87,13 +87,3 @@ def test_an_edit_changes_the_file_and_is_undone(
         assert edited.read_text() == text
         undo(agent, writes(agent)[-1]["seq"])
         assert edited.read_text() == before
-
-
-def test_arguments_of_another_command_count_for_nothing(daemon: Any) -> None:
-    running = daemon(*FLAGS)
-    with running.connect("agent") as agent:
-        said(agent, "create", PLAN, file_text="one\n", insert_text="two\n", old_path="/memories/other.md")
-        said(agent, "str_replace", PLAN, old_str="one", new_str="three", file_text="four")
-        assert file(running, "plan.md").read_text() == "three\n"
-        said(agent, "rename", PLAN, old_path=PLAN, new_path="/memories/new.md", file_text="five")
-        assert file(running, "new.md").read_text() == "three\n" and not file(running, "plan.md").exists()

@@ -5,9 +5,6 @@ from typing import Any
 import pytest
 from support.overlaid_runtime import Runtime, looking_at, looks_at
 
-from workspaced.overlay.asking import params_of
-from workspaced.overlay.request import read_request
-
 NOTES = {"a.md": "# A\n\nAlpha.\n", "b.md": "# B\n\nBeta.\n", "c.md": "# C\n\nGamma.\n"}
 
 
@@ -32,30 +29,6 @@ def test_where_nothing_changed_nothing_is_said_again(running: Any) -> None:
     looks_at(running, "b.md")
     third = chat.asks("Three?")
     assert third[:1] == first and looking_at(third) == ["a.md", "b.md"]
-
-
-def test_what_was_never_sent_is_offered_again_as_long_as_it_is_so(running: Any) -> None:
-    chat = Runtime(running)
-    chat.says("One?")
-    first = chat.sends(leaves=False)
-    assert looking_at(first) == ["a.md"] and chat.sends(leaves=False) == first
-    chat.messages[-1] = {"role": "user", "content": "Or one else?"}
-    assert looking_at(chat.sends(leaves=False)) == ["a.md"]
-    looks_at(running, "b.md")
-    assert looking_at(chat.sends(leaves=False)) == ["b.md"]
-    assert "\ntext of c.md:" in chat.sends("c.md")[0]
-
-
-def test_within_a_tool_loop_and_where_a_hook_told_nothing_is_said(running: Any) -> None:
-    chat, hooked = Runtime(running), Runtime(running)
-    chat.messages = [
-        {"role": "user", "content": "Look."},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "seen"}]},
-    ]
-    assert chat.sends() == []
-    hooked.says('One?\n<workspace as-of="1" note="x">\n</workspace>')
-    assert params_of(read_request("anthropic", hooked.body()))["open"] is False
 
 
 # -- a window without the first words --

@@ -59,14 +59,6 @@ def test_a_text_over_a_line_is_uploaded_and_named(shared: Any, client: Any, wher
     assert shared.cli("replay", "--verify", str(shared.data)).returncode == 0
 
 
-def test_a_message_with_an_upload_may_be_sent_again(client: Any) -> None:
-    talk = begun(client)
-    message = {"role": "user", "id": "m1", "textSha256": client.upload("Once.")}
-    for _ in range(2):
-        assert client.context.message(talk, message)["messages"] == ["m1"]
-    assert str(body(client, talk)).count("Once.") == 1
-
-
 def test_uploads_of_one_name_by_two_clients_do_not_mix(shared: Any, client: Any) -> None:
     put = "workspaced/blob/put"
     with shared.connect("other") as other:
@@ -135,25 +127,6 @@ def test_an_image_in_a_result_may_be_uploaded_and_is_bounded(client: Any) -> Non
     assert error.code == "INVALID_ARGUMENT" and str(ATTACHED_IMAGE_BYTES_MAX) in str(error)
 
 
-def test_a_fold_elides_an_image_with_its_result(client: Any) -> None:
-    talk, _messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(PIXEL)}])
-    for number in range(3):
-        client.context.message(talk, {"role": "assistant", "text": "Yes."}, {"role": "user", "text": f"{number}?"})
-        client.context.assemble(talk)
-    before = str(body(client, talk))
-    client.context.assemble(talk, rebase=True)
-    after = str(body(client, talk))
-    assert "'image'" in before and "'image'" not in after and "[tool result elided - 1" in after
-
-
-def test_a_chat_file_has_the_image_of_a_result(client: Any) -> None:
-    talk, messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(PIXEL)}])
-    exported = client.context.export(talk)
-    assert exported["warnings"] == []
-    again = client.context.import_chat(exported["text"], conversation=f"{talk}-again")["conversation"]
-    assert body(client, again)["messages"][-1]["content"][0] == messages[-1]["content"][0]
-
-
 # -- marks of one's own --
 
 MARK = {"type": "ephemeral"}
@@ -184,17 +157,6 @@ def test_the_runtimes_own_marks_come_first_and_ours_fill_the_rest(client: Any) -
     many = body(client, talk)
     assert [marks(each) for each in many["messages"][::2]] == [[], [MARK], [MARK], [MARK], [MARK]]
     assert marks(many["system"]) == []
-
-
-def test_before_a_mark_for_an_hour_there_is_none_of_ours(client: Any) -> None:
-    talk = begun(client)
-    hour = {"type": "ephemeral", "ttl": "1h"}
-    client.context.message(talk, {"role": "user", "text": "0?"}, {"role": "assistant", "text": "Yes."})
-    client.context.message(talk, {"role": "user", "text": "1?", "cacheControl": hour})
-    client.context.message(talk, {"role": "assistant", "text": "Yes."}, {"role": "user", "text": "2?"})
-    made = body(client, talk)
-    assert marks(made["system"]) == []
-    assert [marks(each) for each in made["messages"]] == [[], [], [hour], [], [MARK]]
 
 
 # -- the first layer --

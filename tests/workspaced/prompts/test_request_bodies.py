@@ -156,19 +156,6 @@ def test_of_a_shape_that_there_is_none_of_nothing_is_recorded(chat: Talk) -> Non
 # -- own templates --
 
 
-def test_own_templates_lie_beside_the_settings_file_by_default(daemon: Any) -> None:
-    running = daemon(start=False)
-    folder = running.root / "config" / "templates"
-    folder.mkdir(parents=True)
-    (folder / "words.json.jinja").write_text(WORDS)
-    running.env["WORKSPACED_CONFIG"] = str(folder.parent / "config.toml")
-    chat = begun(running.start().connect())
-    chat.user("Hello")
-    assert chat.prompt(shape="words")["body"]["words"] == "Hello"
-    shown = running.cli("context", "show", chat.id, "--body", "words", "--json").stdout
-    assert json.loads(shown)["words"] == "Hello"
-
-
 def test_a_flag_names_the_folder_of_own_templates(daemon: Any, tmp_path: Path) -> None:
     (tmp_path / "words.json.jinja").write_text(WORDS)
     chat = begun(daemon("--templates", str(tmp_path)).connect())
@@ -317,19 +304,6 @@ def test_a_prompt_can_be_shown_as_any_body_afterwards(kept: Recorded, tmp_path: 
     assert "Thinking" not in kept.show("anthropic").stderr
 
 
-@pytest.mark.parametrize("arguments", [("nothing",), ("/nowhere.jinja",), ("openai", "--layers"), ()])
-def test_a_body_that_cannot_be_shown_is_an_error(kept: Recorded, arguments: tuple[str, ...]) -> None:
-    done = kept.show(*arguments)
-    assert (done.returncode, done.stdout) == (2, "") and done.stderr
-
-
-def test_a_prompt_that_was_given_as_messages_has_no_body_that_was_sent(chat: Talk, shared: Any) -> None:
-    chat.user("Hello")
-    chat.prompt()
-    done = shared.cli("context", "show", chat.id, "--body", "sent")
-    assert done.returncode == 2 and "openai" in done.stderr
-
-
 # -- searches --
 
 
@@ -423,17 +397,6 @@ REPORTS: dict[str, Json] = {
 }
 
 
-def test_whose_report_it_is_is_told_or_follows_from_the_body_or_the_provider(client: Any) -> None:
-    chat = begun(client, "somebody")
-    chat.user("Hello")
-    chat.prompt(shape="gemini")
-    chat.context.usage(chat.id, report=REPORTS["gemini"])
-    chat.context.usage(chat.id, report={**REPORTS["openai"], "prompt_tokens": 1_000}, shape="openai")
-    chat.prompt(shape="anthropic")
-    chat.context.usage(chat.id, report=REPORTS["anthropic"], provider="openai")
-    assert [each["inputTokens"] for each in chat.told("usage_reported")] == [900, 1_000, 900]
-
-
 @pytest.mark.parametrize(
     "usage",
     [
@@ -484,18 +447,6 @@ def test_an_answer_is_cited_by_the_numbers_that_its_prompt_showed(chat: Talk) ->
     assert chat.context.cite(chat.id, "So it is.[^2] And so.[^7]") == cited, "no answer to a compression is meant"
 
 
-def test_what_has_no_sources_cites_nothing(chat: Talk) -> None:
-    chat.user("What?")
-    assert refusal(chat.context.cite, chat.id, "x").code == "UNKNOWN_MESSAGE"
-    chat.prompt()
-    told = chat.context.cite(chat.id, "Plain.[^1]")
-    assert (told["text"], told["sources"], told["fallback"]) == ("Plain.[^1]", [], False)
-    assert refusal(chat.context.cite, chat.id, "x", message="m9").code == "UNKNOWN_MESSAGE"
-    assert refusal(chat.context.cite, "nothing", "x").code == "UNKNOWN_CONVERSATION"
-    chat.context.message(chat.id, remove=chat.told("prompt_assembled")[-1]["message"])
-    assert refusal(chat.context.cite, chat.id, "x").code == "UNKNOWN_MESSAGE"
-
-
 # -- plans --
 
 
@@ -520,35 +471,4 @@ def test_a_plan_is_asked_for_and_what_is_answered_is_checked(client: Any) -> Non
     assert len(chat.client.call("workspaced/log", {"limit": 10_000})["events"]) == before
 
 
-def test_a_plan_needs_a_question(chat: Talk) -> None:
-    assert refusal(chat.context.plan, chat.id).code == "UNKNOWN_MESSAGE"
-    name = chat.say(role="assistant", text="I begin.")
-    assert refusal(chat.context.plan, chat.id, message=name).code == "INVALID_ARGUMENT"
-
-
 # -- beside each other, and too much --
-
-
-def test_a_pipelines_prompt_does_not_hide_the_chats_and_both_are_found(chat: Talk, shared: Any) -> None:
-    first = chat.user("Look.", "b.md")
-    chat.prompt(shape="openai")
-    chat.say(role="assistant", text="I see.")
-    summing = chat.prompt(message=first, pipeline="completion", shape="openai")["seq"]
-    heads = {
-        name: shared.cli("context", "show", chat.id, *options, "--manifest").stdout.splitlines()[0]
-        for name, options in (("chat", ()), ("named", ("--message", first)), ("seq", ("--prompt", str(summing))))
-    }
-    assert heads["chat"] == heads["named"] != heads["seq"]
-    assert heads["seq"].endswith(", for completion") and "completion" not in heads["chat"]
-    assert f"{first} (completion)" in shared.cli("context", "show", chat.id, "--cache").stdout
-    assert shared.cli("context", "show", chat.id, "--prompt", "1").returncode == 2
-
-
-def test_a_body_too_large_to_be_answered_is_not_recorded_though_its_prompt_is_short(templates: Any) -> None:
-    text = '{"a": [{% for i in range(200) %}{{ request.messages[0].content[0].text | json }},{% endfor %} 1]}'
-    (templates.root / "templates" / "many.json.jinja").write_text(text)
-    templates.start()
-    chat = begun(templates.connect())
-    chat.user("x" * 60_000)
-    assert refusal(chat.prompt, shape="many").code == "INVALID_ARGUMENT"
-    assert chat.told("prompt_assembled") == []

@@ -35,30 +35,6 @@ def last_text(prompt: dict[str, Any]) -> str:
 # -- what belongs to a turn --
 
 
-def test_attachments_of_all_messages_since_the_last_answer_count(talk: Talk) -> None:
-    talk.user("First.", "a.md")
-    talk.user("And this.", "b.md")
-    said = last_text(talk.prompt())
-    assert "Alpha is red." in said and "Beta is blue." in said
-
-
-def test_a_message_that_was_sent_is_no_longer_attached_to_the_next_one(talk: Talk) -> None:
-    talk.user("First.", "a.md")
-    talk.prompt()
-    talk.user("And this.", "b.md")  # the answer was stopped before it began
-    prompt = talk.prompt()
-    assert "Alpha is red." not in last_text(prompt) and "Beta is blue." in last_text(prompt)
-    assert "Alpha is red." in prompt["messages"][1]["content"][0]["text"]
-
-
-def test_a_prompt_may_end_with_the_assistants_message(talk: Talk) -> None:
-    talk.user("Go on.", "a.md")
-    talk.assistant("I begin")
-    prompt = talk.prompt(shape="anthropic")
-    assert [each["role"] for each in prompt["body"]["messages"]] == ["user", "assistant", "user"]
-    assert any("A user's message stands after all others" in change for change in prompt["changes"])
-
-
 def test_what_the_user_has_before_them_is_that_of_the_moment_when_the_message_came(
     shared: Any, talk: Talk
 ) -> None:
@@ -124,14 +100,6 @@ def test_near_its_limit_a_conversation_asks_for_a_summary_once(client: Any) -> N
     assert found[:4] == ["near limit", "summary"] * 2 and set(found) == {"near limit", "summary"}
 
 
-def test_a_conversation_in_a_larger_window_asks_anew(client: Any) -> None:
-    talk = Talk(client, **SMALL)
-    assert happened(talk, 10, summarise=False) == ["near limit"]
-    settings = {"provider": "openai", "model": "any", **SMALL, "context_window": 5_000}
-    talk.context.start(conversation=talk.id, **settings)
-    assert happened(talk, 8, summarise=False) == ["near limit"] * 2
-
-
 def test_removing_the_last_message_under_a_summary_does_not_lose_the_others(talk: Talk) -> None:
     for number in range(2):
         talk.user(f"Question {number}.")
@@ -146,20 +114,6 @@ def test_removing_the_last_message_under_a_summary_does_not_lose_the_others(talk
 
 
 # -- the manifest, and what a provider cannot take --
-
-
-def test_an_event_of_a_prompt_has_what_its_manifest_adds_up_to(talk: Talk) -> None:
-    talk.context.pin(talk.id, "gone", "note", path="gone.md")
-    talk.user("First.", "a.md", "gone.md")
-    manifest = talk.prompt()["manifest"]
-    [made] = talk.told("prompt_assembled")
-    totals = made["totals"]
-    assert {layer["id"]: layer["tokens"] for layer in manifest["layers"] if layer["tokens"]} == {
-        name: value for name, value in totals.items() if name.startswith("L")
-    }
-    states = [entry["state"] for entry in manifest["entries"]]
-    assert (totals["failed"], totals.get("dropped", 0)) == (states.count("failed"), states.count("dropped"))
-    assert totals["failed"] == 2
 
 
 def test_what_a_turn_attached_that_no_prompt_was_made_of_is_recorded(talk: Talk) -> None:
@@ -269,25 +223,3 @@ def test_a_part_of_a_log_from_the_middle_of_a_conversation_rebuilds_its_prompts(
     done = talk.running.cli("bundle", "--data-dir", data, "--from", str(first), "--output", str(bundle))
     assert done.returncode == 0, done.stderr
     assert talk.verified(bundle) == {"same": 3}
-
-
-@pytest.mark.thorough
-def test_what_a_prompt_adds_to_the_log_does_not_grow_with_what_folds_left_out(daemon: Any) -> None:
-    talk = DaemonTalk(daemon(), context_window=2_000, output_reserve=0)
-
-    def size() -> int:
-        files = [path for path in talk.running.data.rglob("*") if path.is_file() and "cache" not in path.parts]
-        return sum(path.stat().st_size for path in files)
-
-    def added(count: int) -> float:
-        before = size()
-        for at in range(count):
-            talk.user(f"Question {at}. {'word ' * 20}")
-            talk.prompt(layers=False)
-            talk.assistant("So it is. " * 5)
-        return (size() - before) / count
-
-    added(60)  # the window is full
-    early = added(40)
-    added(160)
-    assert added(40) < 1.5 * early

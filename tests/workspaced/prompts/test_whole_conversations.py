@@ -84,61 +84,6 @@ def test_an_edited_note_is_shown_as_it_is_now_in_every_turn(talk: Begin, promoti
     chat.finish()
 
 
-PAGE = "".join(f"Line {number} of a long note.\n" for number in range(60))
-
-
-def test_a_note_edited_in_a_few_lines_is_shown_as_changes_to_the_text_above(talk: Begin) -> None:
-    page = given("url", "https://example.org/", f"The old page.\n{PAGE}")
-    chat = talk({"a.md": PAGE, "b.md": f"{PAGE}\nBeta."})
-    chat.look_at("b.md")
-    chat.turn("What is it?", note("a.md"), active("b.md"), page)
-    chat.write("a.md", PAGE.replace("Line 7 ", "The new line 7 "))
-    chat.write("b.md", f"A first line.\n{PAGE.replace('Line 50 of a long note.' + chr(10), '')}\nBeta, not Alpha.")
-    new_page = given("url", "https://example.org/", f"The new page.\n{PAGE}")
-    chat.turn("What is new?", note("a.md"), active("b.md"), new_page)
-    changes = [each.id for each in chat.readings[-1].seen if each.how == "changes"]
-    assert sorted(changes) == ["a.md", "b.md", "https://example.org/"]
-    chat.turn("And now?", note("a.md"), note("b.md"), new_page)
-    chat.write("a.md", PAGE.replace("Line 7 ", "The new line 7 ").replace("Line 9 ", "@@ -1,1 +1,1 @@ "))
-    chat.restart()
-    chat.turn("And then?", note("a.md"), page)
-    chat.write("a.md", "Nothing is left of it.")
-    chat.turn("At last?", note("a.md"))
-    assert [each.how for each in chat.readings[-1].seen if each.id == "a.md"] == ["newer"]
-    chat.finish()
-
-
-def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: Begin) -> None:
-    chat = talk({f"{name}.md": f"{name} is old.\n" for name in ("a", "b, c", "d", "e")})
-    chat.turn("All?", note("a.md"), note("b, c.md"), note("d.md"), note("e.md"))
-    chat.write("a.md", "A is new.\nBy two lines.\n")
-    chat.turn("One?")
-    chat.turn("Still one?")
-    chat.write("b, c.md", "B is new.\n")
-    chat.move("d.md", "deep/d.md")
-    (chat.running.vault / "e.md").unlink()
-    chat.restart()
-    chat.turn("Two more, and one that is gone?", note("a.md"))
-    chat.turn("Nothing new?")
-    chat.write("a.md", "A is newer.\n")
-    chat.write("deep/d.md", "D is new as well.\n")
-    chat.turn("Again?", note("b, c.md"))
-    named = [sum(each.how == "named" for each in one.seen) for one in chat.readings]
-    assert named == [0, 1, 0, 1, 0, 1]
-    chat.finish()
-
-
-def test_a_prompt_that_outgrows_its_room_leaves_no_line_to_what_is_gone(talk: Begin) -> None:
-    notes = {f"{number}.md": f"Note {number}.\n{'Words of it. ' * 100}" for number in range(12)}
-    chat = talk(notes, context_window=4_000, output_reserve=500)
-    for number in range(12):
-        chat.turn(f"Question {number}?", note(f"{number}.md"), note(f"{number // 2}.md"), is_trimmed=True)
-    chat.restart()
-    chat.turn("The first ones?", note("0.md"), note("1.md"), note("11.md"), is_trimmed=True)
-    assert set(chat.folds) == {"budget"} and len(chat.folds) <= 6
-    chat.finish()
-
-
 # -- the active note --
 
 
@@ -254,22 +199,6 @@ def test_a_closing_tag_in_any_text_truncates_nothing_in_any_turn(talk: Begin) ->
 
 
 # -- moved notes --
-
-
-def test_a_moved_note_is_found_by_each_of_its_names_in_every_turn(talk: Begin) -> None:
-    chat = talk({"b.md": "Beta.\n", "a.md": "Alpha.\n", "far/b2.md": LONG})
-    chat.turn("One?", note("b.md"), note("a.md"))
-    chat.move("b.md", "deep/c.md")
-    chat.turn("By its old path?", note("b.md", "deep/c.md"))
-    chat.turn("By its old name?", note("b", "deep/c.md"), note("a", "a.md"))
-    chat.turn("By its new name?", note("c", "deep/c.md"))
-    chat.move("deep/c.md", "other/d, e.md", is_told=True)
-    chat.restart()
-    chat.turn("Moved again?", note("b.md", "other/d, e.md"), note("deep/c", "other/d, e.md"))
-    chat.turn("By its path?", note("other/d, e.md"), note("a.md"))
-    chat.write("b.md", "Another one.\n")
-    chat.turn("A new one of its old name?", note("b.md"), note("deep/c.md", "other/d, e.md"))
-    chat.finish()
 
 
 # -- what is said once --

@@ -53,24 +53,6 @@ def recording(running: Any, seq: int) -> Any:
         return client.call("workspaced/call", {"seq": seq})["recording"]
 
 
-def test_a_recording_names_each_images_bytes_by_their_sha256(used: Any) -> None:
-    kept = recording(used, calls(used)[-1]["seq"])
-    [exchange] = [each for each in kept["asked"] if each["ask"] == "images"]
-    assert exchange["question"] == ["home.md"]
-    first, second, third = exchange["answer"]["images"]
-    assert (first["path"], first["sha256"]) == ("pics/Zanzibarium.png", sha256(PICTURE).hexdigest())
-    assert second["scaled"] and second["path"] == "large.png"
-    assert third == {
-        "is": "failure",
-        "address": "gone.png",
-        "code": "IMAGE_NOT_FOUND",
-        "message": "The vault has no such image.",
-    }
-    blobs = EvictableBlobStore(used.data)
-    assert blobs.get(first["sha256"]) == PICTURE
-    assert blobs.get(second["sha256"]) is not None
-
-
 def test_a_log_verifies_after_the_vault_is_gone_and_without_a_decoder(
     used: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

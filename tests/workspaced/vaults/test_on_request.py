@@ -248,25 +248,3 @@ def test_a_note_attached_with_its_folder_leaves_the_prompt_when_only_requests_ma
     assert "gnu" in talk(talking, {"kind": "folder", "id": "open"})
     (talking.vault / "open" / "n.md").write_text(f"{FLAG}# N\n\ngnu\n")
     assert "gnu" not in talk(talking, message="m2")
-
-
-def test_why_names_the_level_the_rule_and_who_was_shown_the_note_last(running: Any) -> None:
-    running.ask("get_note_by_reference", reference="Diary")
-    running.ask("search_workspace", query="xyzzy")
-    with running.connect("other") as client:
-        client.tool("get_note_by_reference", {"reference": "home"})
-    told = json.loads(running.cli("why", "Diary.md", "--json").stdout)
-    assert (told["level"], told["withheld"]) == ("on-request", False)
-    assert [(each["kind"], each["level"]) for each in told["reasons"]] == [("frontMatter", "on-request")]
-    assert "line 2" in told["reasons"][0]["detail"]
-    [last] = told["lastShown"]
-    assert (last["client"], last["by"]) == ("agent", "search_workspace") and told["searchedFrom"] is None
-    plan = json.loads(running.cli("why", "asked/Plan.md", "--client", "agent", "--json").stdout)
-    assert ".workspacedignore, line 3" in plan["reasons"][0]["detail"] and plan["lastShown"] == []
-    assert plan["clients"] == [{"client": "agent", "sharing": "all", "shown": "all", "unasked": False}]
-    running.cli("share", "agent", "names")
-    said = running.cli("why", "home.md").stdout
-    assert "home.md: shown" in said and "agent (names) is shown its path and title" in said
-    assert "last shown to other" in said
-    secret = json.loads(running.cli("why", "never/Secret.md", "--json").stdout)
-    assert secret["level"] == "never" and {each["shown"] for each in secret["clients"]} == {"nothing"}

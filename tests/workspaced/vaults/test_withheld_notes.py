@@ -93,19 +93,6 @@ def test_a_withheld_note_that_is_gone_is_not_named_after_a_crash(
     assert pinned(running) == ["n1.md"]
 
 
-def test_a_deleted_note_that_was_shown_is_still_named_after_a_restart(daemon: Any) -> None:
-    running = daemon(notes={**NOTES, "gone.md": "# Gone\n"})
-    show(running, "n1.md", "gone.md")
-    assert pinned(running) == ["n1.md", "gone.md"]
-    running.stop()
-    (running.vault / "gone.md").unlink()
-    lose_index(running)
-    for _ in range(2):
-        running.start()
-        assert pinned(running) == ["n1.md", "gone.md"]
-        running.kill()
-
-
 @pytest.mark.fault(row=47)
 def test_each_note_that_the_log_names_is_looked_at_once_and_again_when_that_changes(daemon: Any) -> None:
     running = daemon(notes={**NOTES, "diary.md": PRIVATE})
