@@ -13,7 +13,7 @@ from support import talk as talks
 from support.daemon import refusal
 from support.talk import Talk
 
-from workspaced.limits import MESSAGES_PER_CONVERSATION_MAX
+from workspaced.limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, MESSAGES_PER_CONVERSATION_MAX
 from workspaced.prompts.transfer import FILE_NAME_BYTES_MAX, NOT_KEPT, file_name
 from workspaced_tools.chats.markdown_file import read_chat
 from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment
@@ -326,6 +326,30 @@ def test_messages_without_an_id_get_one_that_no_other_has(client: Any) -> None:
     assert len(set(made["messages"])) == 3 and made["messages"][1] == "m1"
     texts = [each.text for each in exported(client, made["conversation"]).messages]
     assert texts == ["Unnamed words.", "Named words.", "Unnamed words."]
+
+
+def test_window_and_reserve_have_defaults_that_are_told(client: Any) -> None:
+    for given, settings, warned in (
+        ({}, (IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE), 2),
+        ({"contextWindow": 100}, (100, 12), 1),
+        ({"contextWindow": 1}, (1, 0), 1),
+        ({"outputReserve": 9}, (IMPORT_CONTEXT_WINDOW, 9), 1),
+    ):
+        made = load(client, "**user**\nHi.\n", provider="p", model="m", **given)
+        assert codes(made) == [(1, "SETTING_ASSUMED")] * warned
+        chat = exported(client, made["conversation"])
+        assert (chat.context_window, chat.output_reserve) == settings
+
+
+def test_an_import_tells_of_so_many_warnings_and_how_many_more_there_are(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    line = "[Context: Notes: " + ", ".join(f"nothing {number}" for number in range(150)) + "]"
+    text = "".join(f"**user**: Hello {number}.\n{line}\n\n**ai**: Yes.\n\n" for number in range(3))
+    made = running.connect().context.import_chat(
+        text, provider="p", model="m", context_window=10_000, output_reserve=100
+    )
+    assert len(made["messages"]) == 6 and len(made["warnings"]) == 201
+    assert made["warnings"][-1]["code"] == "MORE_WARNINGS" and "250" in made["warnings"][-1]["message"]
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,17 @@ def test_chunks_count_more_than_a_length_beside_them_both_ways(looking: Any) -> 
     assert raw.startswith(b"HTTP/1.1 200") and b"hello" in raw and [each.body for each in came] == [b"hello"]
 
 
+@pytest.mark.parametrize("status", [b"999 Denied", b"600 More"])
+def test_a_status_that_no_answer_has_is_refused_with_its_number(looking: Any, status: bytes) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\n{}")
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("POST", CHAT, PROMPT)
+    assert (answer.status, answer.code) == (502, "UPSTREAM_STATUS") and b"status " + status[:3] in answer.body
+
+
 @pytest.mark.fault(row=66)
 @pytest.mark.parametrize("head", [b"Transfer-Encoding: chunked", b"Content-Length: 99"])
 def test_an_answer_that_breaks_off_breaks_off_for_the_runtime_too(looking: Any, head: bytes) -> None:
