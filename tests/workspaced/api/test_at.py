@@ -114,30 +114,6 @@ def test_resources_are_read_as_they_were(session: Session, peer: Any) -> None:
         assert told["data"]["content"].endswith("More.\n")
 
 
-def test_a_resource_of_no_moment_is_refused(session: Session, peer: Any) -> None:
-    for at in ("0x10", "soon", "99999999999", "2999-01-01", "%FF", "1%00", "9" * 40):
-        error = peer.error("resources/read", uri=f"workspace://note/a.md?at={at}")
-        assert error["code"] == -32602, at
-        assert error["data"]["code"] in ("INVALID_ARGUMENT", "UNKNOWN_RESOURCE"), at
-
-
-def test_what_was_does_not_change_and_nobody_is_told(session: Session, peer: Any) -> None:
-    past = [f"workspace://note/current?at={session.calls['get_current_note']}", "workspace://context?at=soon"]
-    now = "workspace://context"
-    if peer.meta:
-        peer.send("subscriptions/listen", notifications={"resourceSubscriptions": [*past, now]})
-        assert peer.notice()["method"] == "notifications/subscriptions/acknowledged"
-    else:
-        for uri in [*past, now]:
-            peer.result("resources/subscribe", uri=uri)
-    told = []
-    with session.running.connect() as client:
-        for action in ("note_pinned", "note_unpinned"):
-            client.publish([{"type": action, "data": {"note": "a.md"}}])
-            told.append(peer.notice()["params"]["uri"])
-    assert told == [now, now]
-
-
 # -- state --
 
 

@@ -109,14 +109,6 @@ def test_the_list_tells_of_each_call(session: Session, asked: Any) -> None:
     assert all(call["kept"] and call["durationUs"] >= 0 and call["tokens"] > 0 for call in calls)
 
 
-def test_pages_go_back_through_the_list(session: Session, asked: Any) -> None:
-    first = asked("calls", limit=3)["calls"]
-    second = asked("calls", limit=3, before=first[0]["seq"])["calls"]
-    assert [call["seq"] for call in second + first] == session.seqs
-    assert asked("calls", before=second[0]["seq"])["calls"] == []
-    assert asked("calls", before=10**15)["calls"] == asked("calls")["calls"]
-
-
 def test_a_call_is_given_whole(session: Session, asked: Any) -> None:
     for seq, answer in zip(session.seqs, session.answers, strict=True):
         call = asked("call", seq=seq)
@@ -143,16 +135,6 @@ def test_agents_cannot_ask_what_others_saw(session: Session, modern: Any, handsh
 
 
 # -- the command --
-
-
-def test_calls_are_listed_for_people_and_programs(session: Session) -> None:
-    done = session.cli()
-    head, *rows = done.stdout.splitlines()
-    assert done.returncode == 0 and head.split()[:4] == ["SEQ", "TIME", "CLIENT", "TOOL"]
-    assert [int(row.split()[0]) for row in rows] == session.seqs
-    assert "NOTE_NOT_FOUND" in rows[2] and 'reference="nothing"' in rows[2]
-    assert [line["seq"] for line in session.lines()] == session.seqs
-    assert session.cli("list").stdout == done.stdout
 
 
 def test_a_log_without_a_daemon_gives_the_same_list(session: Session, tmp_path: Path) -> None:

@@ -124,28 +124,6 @@ class TestAnEditorThatIsGone:
         assert closed(running) == ["editor"]
         assert shown(running.connect()) == ("c.md", [], [])
 
-    def test_keeps_its_view_over_a_restart_that_it_outlives(self, daemon: Factory) -> None:
-        running = daemon(env=SOON)
-        editor = running.connect()
-        show(editor, "editor", "a.md", "b.md")
-        running.env.update(NEVER)
-        running.restart()
-        client = running.connect()
-        assert shown(client) == ("a.md", [], ["b.md"])
-        assert "view_closed" not in [event["type"] for event in client.call("workspaced/log")["events"]]
-
-    def test_during_a_pause_leaves_behind_it(self, daemon: Factory) -> None:
-        running = daemon(env=SOON)
-        client = running.connect()
-        with running.connect() as editor:
-            show(editor, "editor", "a.md", "b.md")
-            client.pause(for_s=0.5)
-        assert closed(running) == ["editor"]
-        types = [event["type"] for event in client.call("workspaced/log")["events"]]
-        begun = types.index("pause_started")
-        assert types[begun + 1] == "pause_ended", "nothing stands between"
-        assert shown(client) == (None, [], [])
-
     def test_is_not_the_clocks_to_say(self, daemon: Factory) -> None:
         """Wall clock and uptime are a day ahead: the machine slept, so no editor could come back."""
         running = daemon(start=False, env=NEVER)

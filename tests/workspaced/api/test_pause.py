@@ -280,23 +280,6 @@ class TestAPause:
         assert running.cli("resume").returncode == 0
         assert [event["type"] for event in events(client)].count("pause_ended") == 1
 
-    def test_again_replaces_the_end_and_keeps_the_beginning(self, daemon: Factory) -> None:
-        client = daemon().connect()
-        first = client.call("workspaced/pause", {"forS": 3_600})["paused"]
-        second = client.call("workspaced/pause", {"forS": 60})["paused"]
-        third = client.call("workspaced/pause")["paused"]
-        assert first["since"] == second["since"] == third["since"]
-        assert first["until"] > second["until"] and "until" not in third
-        seq = client.call("workspaced/status")["seq"]
-        client.call("workspaced/pause")
-        assert client.call("workspaced/status")["seq"] == seq, "it was so already"
-
-    def test_of_an_impossible_length_is_refused(self, daemon: Factory) -> None:
-        client = daemon().connect()
-        for wrong in (0, -1, 1e12, "30m"):
-            assert refusal(client.call, "workspaced/pause", {"forS": wrong}).code == "INVALID_ARGUMENT", wrong
-        assert client.call("workspaced/status")["paused"] is None
-
     def test_ends_by_itself_and_tells_subscribers(self, daemon: Factory) -> None:
         running = daemon()
         client = running.connect()
@@ -422,14 +405,6 @@ class TestTheVault:
         client.call("workspaced/reconcile")
         assert next(following).params["events"][0]["data"] == {"note": "a.md"}
         assert "note_withheld" in between(client)
-
-
-def test_the_command_publish_says_that_it_is_only_held(daemon: Factory) -> None:
-    running = daemon()
-    running.connect().pause()
-    done = running.cli("publish", "active_note_set", "note=a.md")
-    assert (done.returncode, done.stdout) == (0, "paused active_note_set\n")
-    assert json.loads(running.cli("publish", "active_note_set", "note=a.md", "--json").stdout) == {"paused": True}
 
 
 # -- selections, tabs and answers that a pause overtakes --

@@ -81,12 +81,6 @@ def test_a_batch_of_too_many_bytes_is_refused_whole(client: Any) -> None:
     assert client.state() == before
 
 
-def test_the_same_id_twice_is_one_event(client: Any) -> None:
-    (first,) = client.publish([pin("twice.md", id="twice")])
-    (second,) = client.publish([pin("twice.md", id="twice")])
-    assert second == {**first, "duplicate": True}
-
-
 @pytest.mark.parametrize("other", [pin("other.md"), {"type": "note_archived", "data": {"note": "same.md"}}])
 def test_the_same_id_with_other_data_is_a_conflict(client: Any, other: dict[str, Any]) -> None:
     client.publish([pin("same.md", id="same")])

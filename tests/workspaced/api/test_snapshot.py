@@ -190,15 +190,6 @@ def show(client: Any, source: str, active: str | None = None, pins: Any = (), ta
     return len(client.call("workspaced/snapshot", params)["events"])
 
 
-def test_a_reconnecting_ui_appends_only_what_differs(daemon: Any) -> None:
-    client = daemon().connect()
-    assert show(client, "editor", "a.md", ["b.md"], ["c.md"]) == 4  # view_opened is the first of them
-    assert show(client, "editor", "a.md", ["b.md"], ["c.md"]) == 0
-    assert show(client, "editor", "a.md", ["b.md"], ["work/plan.md"]) == 2
-    state = client.state()
-    assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["work/plan.md"]
-
-
 def look(client: Any, source: str, active: str | None, **more: Any) -> list[str]:
     """Shows a view with a note and no tabs; returns the types of the events that took, without `view_opened`."""
     params = {"source": source, "active": active, "pins": [], "tabs": [], **more}
@@ -250,13 +241,6 @@ class TestOfTwoUis:
         look(client, "mobile", "b.md", focused=False)
         assert active(client) == "a.md"
 
-    def test_what_a_user_unpins_is_unpinned_for_both(self, daemon: Any) -> None:
-        client = daemon().connect()
-        for source in ("editor", "mobile"):
-            show(client, source, None, ["b.md"])
-        client.publish([{"type": "note_unpinned", "data": {"note": "b.md"}}], source="editor")
-        assert client.state()["pinnedNotes"] == []
-
     def test_a_note_that_is_renamed_stays_for_the_one_that_does_not_know_yet(self, daemon: Any) -> None:
         client = daemon().connect()
         for source in ("editor", "mobile"):
@@ -273,14 +257,6 @@ class TestOfTwoUis:
         show(client, "one", None, ["Idea.md"], ["Untitled.md"])
         show(client, "one", None, [], ["Untitled.md"])
         assert [each["id"] for each in client.state()["pinnedNotes"]] == ["Idea.md"]
-
-    def test_a_note_that_none_shows_is_not_active_because_its_name_was_another_notes(self, daemon: Any) -> None:
-        client = daemon().connect()
-        show(client, "one", "Untitled.md")
-        rename(client, "Untitled.md", "Idea.md")
-        show(client, "other", "Untitled.md")
-        show(client, "other", None)
-        assert active(client) is None
 
 
 @pytest.mark.fault(row=70)
@@ -312,14 +288,6 @@ class TestAnInferredView:
                 break
         show(guess, "lsp", "b.md", [], [])
         assert active(guess) == "b.md"
-
-    def test_is_not_given_the_note_that_one_that_knows_has_left(self, daemon: Any) -> None:
-        running = daemon()
-        guess, plugin = self.inferring(running), running.connect("vscode")
-        show(guess, "lsp", "a.md")
-        show(plugin, "vscode", "a.md")
-        show(plugin, "vscode", None)
-        assert active(plugin) is None
 
 
 class TestASelectionInAView:

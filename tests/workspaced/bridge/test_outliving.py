@@ -129,29 +129,6 @@ def test_a_daemon_that_serves_something_else_is_not_taken(
     assert made.end()[0] == 0
 
 
-def test_of_several_daemons_only_the_one_of_its_name_is_taken(daemon: Any, agent: Any) -> None:
-    """It was the only one that ran when the session began; now another one is."""
-    running = daemon("--workspace", "first")
-    made = begun(agent(running, limits=SHORT))
-    running.stop()
-    other = daemon("--workspace", "second", env={"HOME": running.env["HOME"]})
-    made.send({"id": 1, **CALL})
-    answer = made.hear()["result"]
-    assert answer["isError"] and "'first'" in answer["content"][0]["text"]
-    assert running.start() and other.process.poll() is None
-    assert made.ask("tools/call", CALL["params"])["isError"] is False
-
-
-def test_one_that_was_named_by_its_socket_is_looked_for_nowhere_else(daemon: Any, agent: Any) -> None:
-    running = daemon()
-    made = begun(agent(running, "--socket", str(running.socket), limits=SHORT))
-    running.stop()
-    running.socket = running.root / "elsewhere"
-    running.start()
-    made.send({"id": 1, **CALL})
-    assert made.hear()["result"]["isError"]
-
-
 # -- daemons of the test's own --
 
 
@@ -294,19 +271,6 @@ def test_a_daemon_that_hangs_at_the_handshake_keeps_no_request_waiting(bare: Any
     assert made.end()[0] == 0
 
 
-def test_a_daemon_that_does_not_say_what_it_serves_ends_the_bridge_with_it(bare: Any) -> None:
-    """Nobody could know whether the next one serves the same."""
-    made, listener = bare()
-    with listener.daemon() as first:
-        assert lines(first, 1)[0]["method"] == "ping"
-        answer(first, 0, {})
-        made.send(INITIALIZE)
-        lines(first, 1)
-        answer(first, 0, agreed("2025-11-25"))
-        assert made.hear()["id"] == 0
-    assert made.process.wait(END_S) == 3
-
-
 def test_requests_that_wait_are_bounded(bare: Any) -> None:
     made, listener = bare()
     with listener.daemon() as first:
@@ -371,15 +335,6 @@ def test_one_that_somebody_ran_is_not_replaced_by_one_without_its_options(daemon
     assert [record["pid"] for record in records(running)] == [running.pid]
     running.start()
     assert made.ask("tools/call", CALL["params"])["isError"] is False
-
-
-def test_stop_holds_also_where_the_daemon_had_crashed_before(on_demand: Any) -> None:
-    made = begun(on_demand(limits=SHORT))
-    killed(made, made.running)
-    done = made.running.cli("stop", env={"WORKSPACED_SOCKET": ""})
-    assert done.returncode == 3
-    made.send({"id": 1, **CALL})
-    assert "The user has stopped workspaced" in made.hear()["result"]["content"][0]["text"]
 
 
 def test_a_daemon_that_cannot_be_started_any_more_is_said_at_once(on_demand: Any) -> None:

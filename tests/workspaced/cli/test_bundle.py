@@ -62,24 +62,6 @@ def test_a_bundle_of_a_running_daemon_holds_the_calls_it_answered_just_now(daemo
     assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
 
 
-def test_a_bundle_of_a_directory_needs_no_daemon_and_says_what_it_holds(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    use(running)
-    running.stop()
-    done = running.cli("bundle", "-o", "bug.wsb", "--last", "3", "--data-dir", str(running.data))
-    assert done.returncode == 0
-    manifest = json.loads(contents(running.root / "bug.wsb")["manifest.json"])
-    assert manifest["last"] - manifest["first"] + 1 >= 3
-    assert f"events {manifest['first']} to {manifest['last']}" in done.stderr
-    assert "text of notes" in done.stderr
-    assert manifest["versions"]["workspaced"]
-    assert str(running.root) not in json.dumps(manifest)
-    part = ("--from", "2", "--to", "4")
-    assert running.cli("bundle", "-o", "x.wsb", *part, "--data-dir", str(running.data)).returncode == 0
-    manifest = json.loads(contents(running.root / "x.wsb")["manifest.json"])
-    assert (manifest["first"], manifest["last"]) == (2, 4)
-
-
 def test_a_redacted_bundle_holds_no_name_and_no_text_and_replays_to_the_byte(daemon: Any) -> None:
     running = daemon(notes=NOTES)
     use(running)

@@ -111,14 +111,6 @@ def test_a_value_is_text_where_the_field_is_text_and_null_is_no_note(told: Any) 
     assert state(told)["activeNote"] is None
 
 
-def test_publish_reads_lines_from_standard_input(told: Any) -> None:
-    lines = [json.dumps({"type": "note_archived", "data": {"note": f"s{number}.md"}}) for number in range(1_500)]
-    done = told.cli("publish", "--stdin", "--json", stdin="\n".join(["", *lines]).encode())
-    receipts = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0 and len(receipts) == 1_500
-    assert state(told)["archived"][-1] == "s1499.md"
-
-
 GOOD = b'{"type":"active_note_cleared"}\n'
 
 
@@ -199,15 +191,6 @@ def test_watch_streams_until_interrupted(told: Any) -> None:
     process.send_signal(signal.SIGINT)
     _out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and b"Traceback" not in err
-
-
-def test_watch_ends_with_three_when_the_daemon_does(daemon: Any) -> None:
-    running = daemon()
-    process = watching(running, "--since", "0")
-    assert process.stdout is not None and process.stdout.readline()
-    running.stop()
-    _out, err = process.communicate(timeout=60)
-    assert process.returncode == 3 and b"Traceback" not in err
 
 
 @pytest.mark.parametrize(

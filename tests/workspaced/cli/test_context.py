@@ -98,14 +98,6 @@ def test_conversations_are_listed_with_their_prompts(session: Session) -> None:
 # -- show --
 
 
-def test_a_prompt_is_shown_as_it_was_answered(session: Session) -> None:
-    for name, sent in session.sent.items():
-        shown = session.json("show", "talk-1", "--message", name)
-        assert shown == {key: value for key, value in sent.items() if key not in ("seq", "clock")}
-        assert session.json("show", "talk-1", "--message", name, "--layers") == sent["layers"]
-        assert session.json("show", "talk-1", "--message", name, "--manifest") == sent["manifest"]
-
-
 def test_the_last_prompt_is_shown_by_default_and_the_beginning_of_an_id_will_do(session: Session) -> None:
     assert session.json("show", "talk")["messageId"] == "m4"
     text = session.context("show", "t")
@@ -150,31 +142,6 @@ def test_a_diff_names_the_first_layer_that_changed_what_stays_cached_and_the_tex
 
 
 # -- wherever the log is --
-
-
-def test_a_data_directory_and_a_bundle_show_the_same_without_daemon_and_vault(
-    session: Session, gone: Path, tmp_path: Path
-) -> None:
-    bundle = tmp_path / "all.wsb"
-    made = session.running.cli("bundle", "-o", str(bundle), "--last", "1000", "--data-dir", str(gone))
-    assert made.returncode == 0, made.stderr
-    for form in ((), ("--layers",), ("--manifest",), ("--cache",), ("--json",)):
-        told = session.context("show", "talk-1", *form)
-        for place in (gone, bundle):
-            env = {"WORKSPACED_SOCKET": "/nowhere"}
-            done = session.running.cli("context", "show", "talk-1", str(place), *form, env=env)
-            assert (done.returncode, done.stdout) == (0, told)
-    piped = session.running.cli("context", "show", "talk-1", "-", stdin=bundle.read_bytes())
-    assert piped.stdout == session.context("show", "talk-1")
-
-
-def test_where_the_texts_are_gone_it_is_not_recorded_and_the_rest_is_told(session: Session, gone: Path) -> None:
-    remove_texts(gone)
-    for form in ((), ("--layers",), ("--manifest",)):
-        done = session.running.cli("context", "show", "talk-1", str(gone), *form)
-        assert (done.returncode, done.stdout) == (1, "") and "NOT_RECORDED" in done.stderr
-    assert session.running.cli("context", "list", str(gone)).stdout == session.context("list")
-    assert session.running.cli("context", "show", "talk-1", str(gone), "--cache").returncode == 0
 
 
 # -- verifying --

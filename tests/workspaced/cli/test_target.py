@@ -1,6 +1,5 @@
 """Which workspace a command acts on: it is named, and one that nobody named is not changed without asking."""
 
-import json
 import os
 import pty
 import select
@@ -39,13 +38,6 @@ def run(running: Any, *arguments: str, cwd: Path | None = None) -> "subprocess.C
 def seq(running: Any) -> int:
     with running.connect() as client:
         return int(client.call("workspaced/status")["seq"])
-
-
-def test_a_command_names_the_only_daemon_where_that_is_not_the_default_one(only: Any) -> None:
-    done = run(only, "state", "--json")
-    assert json.loads(done.stdout) and done.returncode == 0
-    assert done.stderr == f"workspace only: {only.vault.resolve()} (the only one that runs)\n"
-    assert run(only, "state", "--workspace", "only").stderr == ""
 
 
 def test_a_command_acts_on_the_default_daemon_in_silence_and_a_write_names_it(daemon: Any) -> None:

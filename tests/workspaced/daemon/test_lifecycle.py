@@ -227,13 +227,6 @@ def test_a_signal_under_load_ends_it_in_good_order(daemon: Any, number: int) -> 
     assert events[-1].type == "daemon_stopped" and events[-1].data.reason == signal.Signals(number).name
 
 
-def test_shutdown_is_answered_and_ends_it(daemon: Any) -> None:
-    running = daemon()
-    wire = running.wire()
-    assert wire.ask("workspaced/shutdown")["result"] == {}
-    assert wire.at_end() and running.wait() == 0 and not running.socket.exists()
-
-
 def test_a_signal_while_it_starts_leaves_nothing_half_done(daemon: Any) -> None:
     running = daemon(start=False)
     running.spawn()

@@ -10,16 +10,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 from support import random_log as logs
 from support.stored_logs import as_export
 
 from workspaced.cli import run
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.state_diff import changes
-from workspaced_events.projections.workspace_fold import fold_all
-from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
 
@@ -65,23 +61,6 @@ class TestFind:
             "6 note_pinned" in done.out and EVENTS[5].time.replace("T", " ") in done.out and "pinned +" in done.out
         )
         assert "\x1b" not in done.out and "esc\\x1b.md" in done.out
-
-    def test_prints_json_for_programs(self, cli: Cli, log: Path) -> None:
-        for what in (["--when", TWO_PINS], ["--when", TWO_PINS, "--between", "2", "6"], ["--run", "grep -q esc"]):
-            ends = ["--between", "0", "6"] if "--run" in what else []
-            done = cli("find", log, *what, *ends, "--json")
-            before, after = to_json(fold_all(EVENTS[:5], EMPTY)), to_json(fold_all(EVENTS[:6], EMPTY))
-            assert json.loads(done.out) == {
-                "seq": 6,
-                "time": EVENTS[5].time,
-                "event": msgspec.to_builtins(EVENTS[5]),
-                "changes": msgspec.to_builtins(changes(before, after)),
-            }
-
-    def test_looks_into_the_vault_that_is_named(self, cli: Cli, log: Path) -> None:
-        assert json.loads(cli("find", log, "--when", "pinnedNotes", "--of-vault", "w", "--json").out)["seq"] == 5
-        done = cli("find", log, "--run", "grep -q b.md", "--of-vault", "w", "--json")
-        assert json.loads(done.out)["seq"] == 5
 
     @pytest.mark.parametrize(
         ("arguments", "code", "error"),

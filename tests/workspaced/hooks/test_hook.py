@@ -99,14 +99,6 @@ def test_what_a_runtime_did_not_take_is_told_again(world: Any) -> None:
     assert len(volunteered(world)) == 1
 
 
-def test_after_a_compaction_everything_is_told_again(world: Any) -> None:
-    first = told(world)
-    assert told(world, hook_event_name="SessionStart", source="compact") == first
-    assert told(world) == ""
-    for source in ("startup", "resume", "clear"):
-        assert told(world, hook_event_name="SessionStart", source=source) == ""
-
-
 def test_what_no_person_typed_gets_nothing(world: Any) -> None:
     assert told(world, agent_id="a-7") == ""
     assert told(world, hook_event_name="PreToolUse") == ""

@@ -1,6 +1,6 @@
 """Agents: what each may see, was told and asked; and what the page may change."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -83,10 +83,6 @@ class TestWhatMayBeChanged:
         before = reading.get("/api/about")["last"]
         assert reading.error(path, "POST", json=body) == (403, "NOT_ALLOWED")
         assert reading.get("/api/about")["last"] == before
-
-    def test_nothing_of_a_file(self, recorded: Inspector, inspect: Callable[..., Inspector]) -> None:
-        allowed = inspect(recorded.started["log"], "--allow-changes")
-        assert allowed.error("/api/pause", "POST", json={}) == (400, "INVALID_ARGUMENT")
 
     def test_a_level_that_is_set_here_is_an_event_of_the_inspector(self, changing: tuple[Any, Inspector]) -> None:
         running, inspector = changing

@@ -68,18 +68,6 @@ class TestALogThatGrows:
             tail.until("daemon", connected=True)
             assert "active_note_set" not in [each["type"] for each in inspector.get("/api/newest")["events"]]
 
-    def test_a_line_that_is_being_written_is_no_warning(self, daemon: Any) -> None:
-        running = daemon()
-        segment = max((running.data / "log").iterdir(), key=lambda each: each.stat().st_size)
-        with segment.open("ab") as file:
-            file.write(b"half a li")
-        with follow(running) as inspector:
-            assert inspector.get("/api/about")["warnings"] == []
-        running.kill()
-        with Inspector(running.data, env=running.env) as inspector:
-            (warning,) = inspector.get("/api/about")["warnings"]
-            assert "never completed" in warning
-
 
 class TestNewestEvents:
     def test_they_come_newest_first_and_page_by_page(self, recorded: Inspector) -> None:
@@ -145,20 +133,6 @@ class TestTheEndOfTheProcess:
                 leaving.set()
                 with anyio.fail_after(60):
                     await ended.wait()
-
-        anyio.run(run)
-
-    def test_what_asks_no_question_keeps_nothing_alive(self) -> None:
-        async def run() -> None:
-            async def page(_scope: Any, _receive: Any, _send: Any) -> None:
-                await anyio.sleep_forever()
-
-            idle = Idle(page, after_s=0.01)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(idle, {"path": "/static/app.js"}, None, None)
-                with anyio.fail_after(60):
-                    await idle.over()
-                tasks.cancel_scope.cancel()
 
         anyio.run(run)
 

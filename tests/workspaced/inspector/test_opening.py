@@ -165,17 +165,6 @@ def test_a_bundle_of_which_nothing_can_be_read_is_refused_with_the_next_step(tmp
     assert b"LOG_DAMAGED" in done.stderr and b"Ask for it again." in done.stderr
 
 
-def test_a_recording_that_is_not_what_its_name_says_is_told(
-    inspect: Callable[..., Inspector], tmp_path: Path
-) -> None:
-    def spoilt(name: str, content: bytes) -> bytes:
-        return content + b" " if name.startswith("blobs/") else content
-
-    inspector = inspect(_rewritten(tmp_path / "spoilt.wsb", spoilt))
-    assert inspector.get("/api/about")["recordings"] == "damaged"
-    assert inspector.get(f"/api/calls/{_a_call(inspector)}/badge")["outcome"] == "damaged"
-
-
 def test_a_directory_that_was_moved_is_said_to_be_and_not_to_lack_recordings(
     inspect: Callable[..., Inspector], tmp_path: Path
 ) -> None:
@@ -203,11 +192,6 @@ def test_events_that_only_a_newer_version_knows_are_counted(
     inspector = inspect(place)
     assert inspector.get("/api/about")["newerEvents"] == 1
     assert inspector.get("/api/events", **{"from": 61})["events"][0]["type"] == "moon_rose"
-
-
-def _a_call(inspector: Inspector) -> int:
-    found: int = inspector.get("/api/calls")["calls"][0]["seq"]
-    return found
 
 
 # -- the end --

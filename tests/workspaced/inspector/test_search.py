@@ -96,15 +96,6 @@ class TestASearch:
         assert inspector.error("/api/search", "POST", json={"expression": wrong}) == (400, "INVALID_ARGUMENT")
         assert inspector.get("/api/search") == before
 
-    def test_is_begun_by_a_post_with_the_token_alone(self, inspector: Inspector) -> None:
-        before = inspector.get("/api/search")
-        given = {"expression": TWO_PINS}
-        without = {"Authorization": ""}
-        assert inspector.error("/api/search", "POST", json=given, headers=without) == (401, "TOKEN_WRONG")
-        foreign = {"Origin": "http://evil.example"}
-        assert inspector.error("/api/search", "POST", json=given, headers=foreign) == (403, "FOREIGN_ORIGIN")
-        assert inspector.get("/api/search") == before
-
 
 class TestALongSearch:
     @pytest.fixture
@@ -129,11 +120,6 @@ class TestALongSearch:
 
 
 class TestItsFiles:
-    def test_are_there_once_something_was_found(self, inspector: Inspector) -> None:
-        searched(inspector, "length(pinnedNotes) > `9`")
-        for name in ("bundle", "test"):
-            assert inspector.error(f"/api/search/{name}") == (404, "NOT_RECORDED")
-
     @pytest.mark.parametrize("redacted", [False, True], ids=["plain", "redacted"])
     def test_are_a_bundle_and_a_test_that_fails(
         self, inspector: Inspector, tmp_path: Path, redacted: bool
@@ -169,14 +155,6 @@ class TestItsFiles:
         assert not searched(inspector, NAMED)["showsRedacted"]
         assert inspector.error("/api/search/test?redacted=true") == (400, "INVALID_ARGUMENT")
         assert inspector.request("GET", "/api/search/bundle?redacted=true").status_code == 200
-
-    def test_no_text_in_a_predicate_becomes_python(self, inspector: Inspector, tmp_path: Path) -> None:
-        nasty = 'pinnedNotes && \'""" + {bundle} \\\\ \u2028\''
-        assert searched(inspector, nasty)["phase"] == "done"
-        for name in ("bundle", "test"):
-            save(inspector, name, tmp_path)
-        done = pytest_run(tmp_path / "test_found.py")
-        assert done.returncode == 1 and "1 failed" in done.stdout
 
 
 def save(inspector: Inspector, name: str, folder: Path, **options: bool) -> Path:

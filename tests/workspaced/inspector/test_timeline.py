@@ -63,21 +63,6 @@ def test_pages_of_events_follow_each_other_in_both_directions(recorded: Inspecto
     assert backwards == forwards
 
 
-def test_a_filter_gives_the_events_that_pass_and_knows_the_ends(recorded: Inspector) -> None:
-    everything = recorded.get("/api/events", limit=500)["events"]
-    both = recorded.get("/api/events", lanes="sharing,files", limit=500)
-    assert seqs(both) == [row["seq"] for row in everything if row["lane"] in ("sharing", "files")] == [17, 19, 20]
-    page = recorded.get("/api/events", lanes="sharing", limit=1)
-    assert (seqs(page), page["previous"], page["next"]) == ([19], None, 20)
-    assert recorded.get("/api/events", lanes="sharing", limit=1, before=20)["next"] == 20
-
-
-def test_a_note_is_found_by_a_part_of_its_path_and_under_both_names(recorded: Inspector) -> None:
-    assert 17 in seqs(recorded.get("/api/events", note="OLD", lanes="files"))
-    assert 17 in seqs(recorded.get("/api/events", note="b.md", lanes="files"))
-    assert seqs(recorded.get("/api/events", note="no such note")) == []
-
-
 def test_a_filter_that_passes_little_costs_a_bounded_page(of_actions: Callable[..., Inspector]) -> None:
     looks = [c.ActiveNoteSet(random_log.NOTES[at % 2]) for at in range(10_050)]
     inspector = of_actions(*random_log.opened(random_log.V), *looks, c.NotePinned(random_log.NOTES[2]))

@@ -236,21 +236,6 @@ def test_in_2026_07_28_each_request_says_anew_who_asks(shared: Any, modern: Any)
 # -- notifications, cancelling, bad lines --
 
 
-def test_notifications_and_answers_nobody_asked_for_are_passed_over(peer: Any) -> None:
-    peer.result("tools/list")
-    for line in (
-        {"jsonrpc": "2.0", "method": "notifications/nothing"},
-        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": {}}},
-        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 999}},
-        {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "nothing"}},
-        {"jsonrpc": "2.0", "method": "workspaced/shutdown"},
-        {"jsonrpc": "2.0", "id": 999, "result": {}},
-        {"jsonrpc": "2.0", "id": 999, "error": {"code": 1, "message": "x"}},
-    ):
-        peer.wire.send(json.dumps(line).encode() + b"\n")
-    assert peer.notices_before("tools/list") == []
-
-
 def test_a_line_that_cannot_be_read_is_refused_without_an_id(peer: Any) -> None:
     peer.result("tools/list")
     for line, number in (

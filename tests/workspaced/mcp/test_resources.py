@@ -101,21 +101,6 @@ def test_a_resource_says_what_its_tool_says(shared: Any, peer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("uri", "path"),
-    [
-        ("a.md", "a.md"),
-        ("Alpha", "a.md"),
-        ("[[b]]", "b.md"),
-        ("deep/50%25%20done%20%231.md", "deep/50% done #1.md"),
-        ("%C3%BCber.md", "über.md"),
-        ("Über", "über.md"),
-    ],
-)
-def test_a_note_is_read_by_whatever_names_it(peer: Any, uri: str, path: str) -> None:
-    assert text(peer.result("resources/read", uri=f"workspace://note/{uri}"))["data"]["id"] == path
-
-
-@pytest.mark.parametrize(
     "uri",
     [
         "",
@@ -183,20 +168,6 @@ def test_a_listener_is_told_of_what_it_asked_for_and_of_nothing_else(shared: Any
         assert peer.notice()["params"]["uri"] == CONTEXT
         client.publish([{"type": "note_unpinned", "data": {"note": "a.md"}}])
         assert peer.notice()["params"]["uri"] == CONTEXT
-
-
-def test_what_cannot_change_or_is_none_is_not_acknowledged(shared: Any, modern: Any) -> None:
-    peer = modern(shared)
-    everything = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
-    number = peer.send(
-        "subscriptions/listen",
-        notifications={**everything, "resourceSubscriptions": ["file:///x", CURRENT, CURRENT]},
-    )
-    told = peer.notice()["params"]
-    assert told["notifications"] == {"resourceSubscriptions": [CURRENT]}
-    assert told["_meta"][SUBSCRIPTION] == number
-    peer.send("subscriptions/listen", notifications={})
-    assert peer.notice()["params"]["notifications"] == {}
 
 
 def test_a_listener_that_cancels_is_told_no_more_and_gets_no_answer(shared: Any, modern: Any) -> None:
@@ -303,17 +274,6 @@ def test_a_note_that_changes_on_disk_is_told_of(shared: Any, modern: Any) -> Non
     shared.reconcile()
     assert peer.notice()["params"]["uri"] == CURRENT
     assert "Written anew" in text(peer.result("resources/read", uri=CURRENT))["data"]["content"]
-
-
-def test_a_note_in_no_list_is_told_of_as_well_whatever_becomes_of_it(shared: Any, modern: Any) -> None:
-    peer = modern(shared)
-    uri = "workspace://note/elsewhere.md"
-    listen(peer, uri)
-    path = shared.vault / "elsewhere.md"
-    for step in (lambda: path.write_text("# New\n"), lambda: path.write_text("# Changed now\n"), path.unlink):
-        step()
-        shared.reconcile()
-        assert peer.notice()["params"]["uri"] == uri
 
 
 def test_a_watch_that_is_closed_is_called_no_more() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.memory import FLAGS, file, refused, said, use, writes
 
-from workspaced_tools.limits import MEMORY_BYTES_MAX, MEMORY_FILE_BYTES_MAX, MEMORY_FILES_MAX
+from workspaced_tools.limits import MEMORY_FILE_BYTES_MAX, MEMORY_FILES_MAX
 
 PLAN = "/memories/plan.md"
 GROWTH_BYTES_MAX = 12 * 1024 * 1024
@@ -32,31 +32,6 @@ def test_files_of_others_count_and_too_many_are_refused(daemon: Any) -> None:
         said(agent, "insert", "/memories/7.md", insert_line=0, insert_text="more")
         said(agent, "delete", "/memories/7.md")
         said(agent, "create", PLAN, file_text="one")
-
-
-def test_all_files_together_have_a_bound_in_bytes(daemon: Any) -> None:
-    running = daemon(*FLAGS, notes={})
-    file(running, "").mkdir()
-    file(running, "large.bin").write_bytes(bytes(MEMORY_BYTES_MAX - 12))
-    file(running, "a.txt").write_bytes(b"\xff\xfe")
-    with running.connect("agent") as agent:
-        assert refused(agent, "create", PLAN, file_text="more than ten") == "MEMORY_FULL"
-        said(agent, "create", PLAN, file_text="less")
-        assert refused(agent, "view", "/memories/large.bin") == "MEMORY_FULL"
-        assert refused(agent, "delete", "/memories/large.bin") == "MEMORY_FULL"
-        assert "8192.0K\t/memories/large.bin" in said(agent, "view", "/memories")
-        assert refused(agent, "view", "/memories/a.txt") == "MEMORY_PATH_UNUSABLE"
-
-
-def test_a_long_answer_is_cut_and_says_how_to_read_on(shared_memory: Any) -> None:
-    with shared_memory.connect("agent") as agent:
-        path = "/memories/long.md"
-        said(agent, "create", path, file_text="\n".join(str(number) for number in range(10_000)))
-        text = said(agent, "view", path)
-        assert len(text) < 51_000 and "Give a view_range." in text
-        last = said(agent, "view", path, view_range=[9_999, -1])
-        assert last.endswith("  9999\t9998\n 10000\t9999")
-        said(agent, "delete", path)
 
 
 @pytest.mark.fault(row=65)

@@ -49,30 +49,6 @@ def test_turns_that_are_alike_keep_their_own_texts_and_a_new_one_like_them_leave
     assert looking_at(slid.asks("Go on.")) == ["b.md", "c.md", "a.md"]
 
 
-def test_a_text_stands_at_its_own_turn_and_the_vault_is_named_once_as_long_as_a_window_has_it(
-    running: Any,
-) -> None:
-    chat = Runtime(running, name="one")
-    stood: list[Any] = []
-    for number in range(9):
-        looks_at(running, "abc"[number % 3] + ".md")
-        texts = chat.asks("Go on." if number % 2 else f"And {number}?")
-        assert "".join(texts).count("\nvault: ") == 1
-        chat.messages = chat.messages[-8:]
-        *older, newest = [each["content"] for each in chat.sent["messages"] if each["role"] == "user"]
-        assert older[1:] == stood[len(stood) - len(older) :][1:]  # of the first the answer before it is gone
-        stood.append(newest)
-
-
-def test_an_older_text_never_stands_behind_a_newer_one(running: Any) -> None:
-    chat = Runtime(running, name="one")
-    told_in_turns(chat, ("a.md", "Begin."), ("b.md", "Go on."), ("c.md", "Next?"))
-    chat.messages = chat.messages[3:]  # the turn of b.md left; later one like it comes
-    looks_at(running, "a.md")
-    assert looking_at(chat.asks("More?")) == ["c.md", "a.md"]
-    assert looking_at(chat.asks("Go on.")) == ["c.md", "a.md"]
-
-
 def test_a_chat_with_the_name_of_another_is_told_all_where_a_turn_is_like_one_there(running: Any) -> None:
     one, other = Runtime(running, name="person"), Runtime(running, name="person")
     first = one.asks("Begin.")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import DATA
 from support import talk as talks
 from support.daemon import refusal
 from support.talk import Talk
@@ -18,7 +17,6 @@ from workspaced.prompts.transfer import FILE_NAME_BYTES_MAX, NOT_KEPT, file_name
 from workspaced_tools.chats.markdown_file import read_chat
 from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment
 
-CHATS = DATA / "chats"
 WIRE = {"provider": "openai", "model": "any", "contextWindow": 100_000, "outputReserve": 1_000}
 PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy.\n"
 NOTES = {
@@ -310,24 +308,6 @@ def test_the_same_import_is_recorded_once_and_another_one_of_its_id_is_refused(c
     assert events(client, talk) == told
 
 
-def test_an_older_file_is_imported_with_what_is_left_of_it(client: Any) -> None:
-    talk = name()
-    text = (CHATS / "older.md").read_text()
-    first = load(client, text, conversation=talk, contextWindow=1_000, outputReserve=10)
-    assert first["messages"] == ["m1", "m2", "m3"]
-    assert codes(first) == [(9, "NOTE_NOT_FOUND"), (9, "NOTE_NOT_FOUND"), (9, "ATTACHMENT_LOST")]
-    settings = events(client, talk)[0]["data"]
-    assert (settings["provider"], settings["model"], settings["contextWindow"]) == ("someone", "large", 1_000)
-
-
-def test_messages_without_an_id_get_one_that_no_other_has(client: Any) -> None:
-    named = '**user**\n<!-- workspaced: {"id":"m1"} -->\n\nNamed words.\n'
-    made = load(client, f"**user**\n\nUnnamed words.\n\n{named}\n**user**\n\nUnnamed words.\n", **WIRE)
-    assert len(set(made["messages"])) == 3 and made["messages"][1] == "m1"
-    texts = [each.text for each in exported(client, made["conversation"]).messages]
-    assert texts == ["Unnamed words.", "Named words.", "Unnamed words."]
-
-
 def test_window_and_reserve_have_defaults_that_are_told(client: Any) -> None:
     for given, settings, warned in (
         ({}, (IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE), 2),
@@ -364,15 +344,6 @@ def test_an_import_tells_of_so_many_warnings_and_how_many_more_there_are(daemon:
 def test_what_cannot_be_imported_says_why(client: Any, text: str, settings: dict[str, Any], says: str) -> None:
     error = refusal(load, client, text, **settings)
     assert error.code == "INVALID_ARGUMENT" and says in f"{error} {error.hint}"
-
-
-def test_notes_are_found_where_they_are_now_and_others_are_named_with_their_line(client: Any) -> None:
-    text = "**user**\n[Context: Notes: plan, many, nowhere | Folders: gone]\n\nHi.\n"
-    made = load(client, text, **WIRE)
-    assert codes(made) == [(1, "NOTE_AMBIGUOUS"), (1, "NOTE_NOT_FOUND"), (1, "FOLDER_NOT_FOUND")]
-    assert made["warnings"][0]["candidates"] == ["x/many.md", "y/many.md"]
-    [message] = exported(client, made["conversation"]).messages
-    assert [each.id for each in message.attachments] == ["work/plan.md", "gone"]
 
 
 def test_parts_that_do_not_fit_are_left_out_with_a_warning_and_the_rest_is_imported(client: Any) -> None:

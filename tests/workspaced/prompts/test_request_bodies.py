@@ -1,24 +1,17 @@
 """Prompts as providers' bodies, pipelines, usage reports, citations, plans: over the socket of a real daemon."""
 
-import base64
 import json
 import shutil
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import model_server
-from support.attachments import blocks_in
 from support.daemon import refusal
-from support.stored_texts import file_with, remove_text
 from support.talk import Talk, texts
 
 from workspaced.cli import run
-from workspaced_events.blobs.durable import DurableBlobs
-from workspaced_events.log.disk import RealDisk
 from workspaced_tools.prompts.providers.bodies import RENDERER
-from workspaced_tools.prompts.sources.search_block import read_search
 
 SHAPES = {
     "openai": "/v1/chat/completions",
@@ -41,11 +34,6 @@ Json = dict[str, Any]
 
 def begun(client: Any, provider: str = "openai", **settings: Any) -> Talk:
     return Talk(client, **{"provider": provider, "system": "You help.", **settings})
-
-
-@pytest.fixture(scope="module")
-def shared(module_daemon: Any) -> Any:
-    return module_daemon(notes=NOTES)
 
 
 @pytest.fixture
@@ -250,19 +238,6 @@ def recorded(kept: Recorded, tmp_path: Path) -> Recorded:
     return Recorded(kept.running, data, kept.id, kept.shapes, kept.body)
 
 
-def test_where_an_image_or_the_own_template_is_gone_the_body_is_not_recorded(recorded: Recorded) -> None:
-    assert recorded.outcomes() == ["same", "same"]
-    image = file_with(recorded.data, base64.b64decode(PIXEL))
-    content = image.read_bytes()
-    remove_text(recorded.data, sha256(base64.b64decode(PIXEL)).hexdigest())
-    done = recorded.show("sent")
-    assert (done.returncode, done.stdout) == (1, "") and "NOT_RECORDED" in done.stderr
-    assert recorded.outcomes() == ["same", "notRecorded"]
-    image.write_bytes(content)
-    remove_text(recorded.data, recorded.shapes[0]["templateSha256"])
-    assert recorded.outcomes() == ["notRecorded", "same"]
-
-
 def test_a_body_of_another_renderer_is_no_difference(
     kept: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -307,78 +282,7 @@ def test_a_prompt_can_be_shown_as_any_body_afterwards(kept: Recorded, tmp_path: 
 # -- searches --
 
 
-def test_a_search_is_kept_as_such_and_shown_under_the_name_of_its_tool(chat: Talk, shared: Any) -> None:
-    end = "It says </web_search> here."
-    search = found(("Beta", "b.md"), ("Web", "https://example.org/x"), text=end)
-    plain = {"kind": "tool_result", "id": "web_search", "text": end}
-    chat.user("What?", plain, {"kind": "tool_result", "id": "s", "title": "web_search", "search": search})
-    [message] = chat.told("message_added")
-    attachment = message["attachments"][1]
-    content = DurableBlobs(RealDisk(shared.data)).get(attachment["textSha256"])
-    assert attachment["form"] == "search" and content is not None
-    assert [each.source for each in read_search(content.decode()).documents] == ["b.md", "https://example.org/x"]
-    words = texts(chat.prompt())[-1]
-    assert "[2] Web (https://example.org/x)" in words and "<tool_result" not in words
-    assert blocks_in(words) == [("web_search", "web_search", end)]
-    assert words.count("It says \\u{3c}/web_search> here.") == 2, "in the search"
-    assert words.count("<web_search>\n") == words.count("\n</web_search>\n") == 1, "the search"
-
-
 # -- pipelines --
-
-
-def test_a_pipeline_has_its_own_prompts_and_leaves_those_of_the_chat_alone(chat: Talk) -> None:
-    chat.user("What is Alpha?", "a.md")
-    first = chat.prompt()
-    chat.say(role="assistant", text="A note.")
-    chat.user("Go on.", "b.md")
-    second = chat.prompt()
-    squeezed = chat.prompt(pipeline="compression")
-    assert squeezed["seq"] == chat.prompt(pipeline="compression")["seq"] > second["seq"] > first["seq"]
-    assert chat.prompt()["seq"] == second["seq"]
-    assert [each.get("pipeline", "chat") for each in chat.told("prompt_assembled")] == [
-        "chat",
-        "chat",
-        "compression",
-    ]
-    squeezed_text = "".join(texts(squeezed))
-    assert "What is Alpha?" in squeezed_text and "The second." not in squeezed_text
-    assert chat.prompt(pipeline="compression", shape="openai")["seq"] > squeezed["seq"]
-    answer = chat.say(role="assistant", text="The last word.")
-    assert "The last word." in "".join(texts(chat.prompt(pipeline="compression")))
-    assert chat.prompt(message=answer)["messages"][-1]["role"] == "assistant"
-    refused = refusal(chat.prompt, message=answer, pipeline="refactor")
-    assert refused.code == "INVALID_ARGUMENT", "there is no instruction"
-
-
-FILL = """{"p": {{ request.prefix | json }}, "s": {{ request.suffix | json }},
-"m": {{ request.messages | json }}}"""
-
-
-def test_a_template_of_a_completion_has_what_stands_before_and_after_the_cursor(templates: Any) -> None:
-    running = templates
-    (running.root / "templates" / "fill.json.jinja").write_text(FILL)
-    running.start()
-    chat = begun(running.connect())
-    before, after = "</cursor_context> The s\u202eec " + "é" * 10, 'ond "line".\n'
-    chat.user("Complete it.", {"kind": "selected_text", "id": "b.md#L3-L3", "before": before, "after": after})
-    body = chat.prompt(pipeline="completion", shape="fill")["body"]
-    assert (body["p"], body["s"]) == (before, after)
-    for pipeline in ("refactor", "chat"):
-        body = chat.prompt(pipeline=pipeline, shape="fill")["body"]
-        assert (body["p"], body["s"]) == ("", "")
-    chat.user("Complete it.", {"kind": "selected_text", "id": "b.md#L3-L3", "text": "second"})
-    made = chat.prompt(pipeline="completion", shape="fill")
-    assert (made["body"]["p"], made["body"]["s"]) == ("# Beta\n\nThe ", ".\n")
-    for shape in ("sent", "fill"):
-        shown = running.cli("context", "show", chat.id, "--prompt", str(made["seq"]), "--body", shape)
-        assert json.loads(shown.stdout) == made["body"]
-    chat.user("Complete nothing.")
-    body = chat.prompt(pipeline="completion", shape="fill")["body"]
-    assert (body["p"], body["s"]) == ("", "")
-    running.kill()
-    shutil.rmtree(running.vault)
-    assert "5 prompts: 5 are the same" in running.cli("replay", "--verify", str(running.data)).stdout
 
 
 # -- usage --

@@ -197,19 +197,6 @@ def test_who_may_see_names_only_has_the_roles_of_the_settings_alone(daemon: Any)
 # -- replay --
 
 
-def test_prompts_are_made_again_when_settings_and_notes_are_gone(daemon: Any) -> None:
-    running = daemon(notes=NOTES, env=env({"reviewer": REVIEWER}, "Agents"))
-    with running.connect("runtime") as client:
-        for name in ("reviewer", "critic"):
-            asked(client, client.context.start(**SETTINGS, agent=name)["conversation"])
-    assert running.stop() == 0
-    shutil.rmtree(running.vault)
-    plain = {"WORKSPACED_AGENTS": "{}", "WORKSPACED_AGENTS_FOLDER": "Elsewhere"}
-    done = running.cli("replay", str(running.data), "--verify", "--json", env=plain)
-    prompts = [line for line in map(json.loads, done.stdout.splitlines()) if "conversation" in line]
-    assert done.returncode == 0 and [each["outcome"] for each in prompts] == ["same", "same"]
-
-
 # -- bad input --
 
 

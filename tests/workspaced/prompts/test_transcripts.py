@@ -3,7 +3,6 @@
 import json
 import re
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,19 +99,6 @@ def test_near_its_limit_a_conversation_asks_for_a_summary_once(client: Any) -> N
     assert found[:4] == ["near limit", "summary"] * 2 and set(found) == {"near limit", "summary"}
 
 
-def test_removing_the_last_message_under_a_summary_does_not_lose_the_others(talk: Talk) -> None:
-    for number in range(2):
-        talk.user(f"Question {number}.")
-        talk.prompt()
-        last = talk.assistant("So it is.")
-    talk.user("And now?")
-    talk.context.summary(talk.id, "In short: it began.", up_to=last)
-    assert "In short" in sent(talk.prompt())
-    talk.context.message(talk.id, remove=last)
-    prompt = sent(talk.prompt())
-    assert "In short" in prompt or "Question 0." in prompt
-
-
 # -- the manifest, and what a provider cannot take --
 
 
@@ -160,19 +146,6 @@ def test_an_image_without_a_byte_is_in_no_body(talk: Talk, shape: str) -> None:
 # -- asked again, and recorded --
 
 
-def test_a_prompt_that_folded_an_unanswered_message_is_the_same_when_asked_again(client: Any) -> None:
-    """A message that a fold has left out is not taken for one that nobody answered, and attached again."""
-    talk = Talk(client, history_turns=1)
-    talk.user("One?", "a.md")
-    talk.prompt()
-    for text in ("Two?", "Three?"):
-        talk.user(text)
-    talk.user("Four?", "b.md")
-    first = talk.prompt()
-    assert "a.md" not in str(first["messages"][-1]["content"])
-    assert talk.prompt()["messages"] == first["messages"]
-
-
 def test_a_turn_that_is_asked_again_and_the_next_one_have_one_prefix(daemon: Any) -> None:
     """Though a fold had put a newer version of the first turn's note into the library before it was edited."""
     talk = DaemonTalk(daemon(notes=NOTES))
@@ -206,20 +179,3 @@ def test_a_fold_within_a_turn_names_no_text_that_was_never_stored(daemon: Any) -
     talk.context.summary(talk.id, "In short.", up_to=answer)
     talk.prompt()
     assert talk.verified() == {"same": 3}
-
-
-def test_a_part_of_a_log_from_the_middle_of_a_conversation_rebuilds_its_prompts(
-    daemon: Any, tmp_path: Path
-) -> None:
-    talk = DaemonTalk(daemon(notes=NOTES))
-    talk.ask("One?", "a.md", "b.md")
-    talk.write("a.md", NOTES["a.md"] + "Der Falke.\n")
-    first = talk.ask("Two?", "a.md")["seq"]
-    talk.context.rebase(talk.id)
-    talk.ask("Three?", "a.md")
-    talk.write("a.md", "Nothing is left.\n")
-    talk.ask("Four?")
-    bundle, data = tmp_path / "part.bundle", str(talk.running.data)
-    done = talk.running.cli("bundle", "--data-dir", data, "--from", str(first), "--output", str(bundle))
-    assert done.returncode == 0, done.stderr
-    assert talk.verified(bundle) == {"same": 3}

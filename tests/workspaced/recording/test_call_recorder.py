@@ -1,6 +1,5 @@
 """Calls are recorded in their order by another thread, and nothing that goes wrong there reaches an answer."""
 
-import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -100,20 +99,6 @@ def test_what_an_event_names_is_kept_before_it_is_submitted(blobs: Blobs) -> Non
     call_recorder.record(call(1, query="x" * ARGUMENTS_INLINE_BYTES_MAX))
     call_recorder.flush()
     assert missing == []
-
-
-@pytest.mark.parametrize("more", [0, 1])
-def test_long_arguments_are_kept_beside_the_log(blobs: Blobs, log: Log, more: int) -> None:
-    arguments = {"q": "x" * (ARGUMENTS_INLINE_BYTES_MAX - len('{"q":""}') + more)}
-    call_recorder = CallRecorder(blobs, log.submit)
-    call_recorder.record(call(1, **arguments))
-    call_recorder.flush()
-    [event] = log.events
-    if not more:
-        assert event.arguments == arguments and event.arguments_sha256 is None
-    else:
-        content = blobs.get(event.arguments_sha256 or "")
-        assert event.arguments == {} and content is not None and json.loads(content) == arguments
 
 
 def test_what_a_sweep_may_have_removed_is_stored_again(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -280,18 +280,6 @@ def test_a_line_not_completed_and_answers_not_read_end_the_connection_in_time(sh
     assert answers < unread
 
 
-def test_requests_in_one_write_are_all_answered_in_order_though_the_client_writes_no_more(shared: Any) -> None:
-    wire = shared.wire()
-    lines = [publish_line(f"n{number}.md", number=str(number)) for number in range(64)]
-    wire.send(HELLO.replace(b":0", b":-1") + b"".join(lines))
-    wire.socket.shutdown(socket.SHUT_WR)
-    answers = [wire.line() for _ in range(65)]
-    assert sorted(answer["id"] for answer in answers) == list(range(-1, 64)) and wire.at_end()
-    by_id = {answer["id"]: answer for answer in answers if answer["id"] >= 0}
-    order = [by_id[number]["result"]["events"][0]["seq"] for number in range(64)]
-    assert order == sorted(order), "publishes of one connection are appended in their order"
-
-
 def test_clients_that_vanish_in_mid_request_leave_nothing_behind(shared: Any) -> None:
     with shared.connect() as watcher:
         base = watcher.call("workspaced/status")["queues"]["connections"]

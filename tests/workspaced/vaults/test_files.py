@@ -56,29 +56,6 @@ def test_a_file_that_the_globs_do_not_name_is_found_while_an_editor_shows_it_unl
 # -- over time --
 
 
-def opened(client: Any) -> list[dict[str, Any]]:
-    events = client.call("workspaced/log", {"from": 1, "types": ["vault_opened"]})["events"]
-    return [event["data"].get("files", []) for event in events]
-
-
-def test_a_start_with_other_globs_is_in_the_log_and_a_start_with_the_same_is_not(
-    daemon: Callable[..., Any],
-) -> None:
-    running = daemon("--files", "src/**", notes=NOTES)
-    running.restart()
-    running.flags = ("--files", "src/**,other/*.py")
-    running.restart()
-    with running.connect("editor") as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "other/apart.py"}}])
-        assert client.tool("get_current_note")["data"]["content"] == NOTES["other/apart.py"]
-    running.flags = ()
-    running.restart()
-    with running.connect("agent") as client:
-        assert opened(client) == [["src/**"], ["src/**", "other/*.py"], []]
-        assert client.tool("get_current_note")["data"]["content"] == NOTES["other/apart.py"]
-        assert "apart.py" not in str(client.tool("search_workspace", {"query": "apart"})["data"])
-
-
 def test_a_glob_that_is_none_ends_the_start_with_its_name(daemon: Callable[..., Any]) -> None:
     running = daemon(start=False)
     done = running.cli("serve", "--vault", str(running.vault), "--files", "src/**,[[:x:]].py")
