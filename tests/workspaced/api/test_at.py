@@ -87,39 +87,12 @@ def test_at_its_sequence_a_call_is_answered_as_it_was_in_both_eras_of_mcp(
     assert answer == session.answers[tool]
 
 
-def test_a_moment_may_be_named_by_time(session: Session, client: Any) -> None:
-    told = client.tool("get_current_note", {"at": session.time})
-    assert told["data"]["content"].endswith("More.\n")
-    assert told["asOfSeq"] < client.tool("get_current_note")["asOfSeq"]
-
-
-def test_a_moment_of_null_or_of_digits_is_none_and_a_sequence(session: Session, client: Any) -> None:
-    """The call with null alone read the note's version, so that what it saw stands on its recording."""
-    edit(session.running, client, "once.md", "# Once\n\nRead once.\n")
-    told = client.tool("get_note_by_reference", {"reference": "once.md", "at": None})
-    seq = client.call("workspaced/calls")["calls"][-1]["seq"]
-    edit(session.running, client, "once.md", "# Once\n\nAnother.\n")
-    for at in (seq, str(seq)):
-        assert client.tool("get_note_by_reference", {"reference": "once.md", "at": at}) == told
-    [receipt] = client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
-    later = client.tool("get_note_by_reference", {"reference": "once.md", "at": receipt["seq"]})
-    client.publish([{"type": "note_unpinned", "data": {"note": "a.md"}}])
-    assert later["data"]["content"] == told["data"]["content"]
-
-
 @pytest.mark.parametrize("tool", ASKED)
 def test_what_is_no_moment_is_refused(session: Session, client: Any, tool: str) -> None:
     for at in (True, 1.5, -1, 10**9, 10**30, "soon", "2999-01-01", [1], {}):
         told = client.tool(tool, {**ASKED[tool], "at": at})
         assert (told["success"], told["code"]) == (False, "INVALID_ARGUMENT"), at
         assert "at" in told["error"] and told["message"]
-
-
-def test_what_was_not_recorded_says_what_would_have_to_be_switched_on(session: Session, client: Any) -> None:
-    told = client.tool("get_note_by_reference", {"reference": "b.md", "at": 1})
-    assert told["code"] in ("NOT_RECORDED", "NO_ACTIVE_VAULT")
-    told = client.tool("search_workspace", {"query": "no such word", "at": session.pinned["seq"]})
-    assert told["code"] == "NOT_RECORDED" and "record" in told["message"]
 
 
 # -- resources --
@@ -139,44 +112,6 @@ def test_resources_are_read_as_they_were(session: Session, peer: Any) -> None:
     for time in (session.time, session.time.replace(":", "%3A")):
         told = text(peer.result("resources/read", uri=f"workspace://note/a.md?at={time}"))
         assert told["data"]["content"].endswith("More.\n")
-
-
-def test_a_reference_may_hold_what_looks_like_a_moment(session: Session, peer: Any) -> None:
-    told = text(peer.result("resources/read", uri="workspace://note/odd%3Fat=1.md"))
-    assert told["data"]["title"] == "Odd"
-    seq = client_seq(session)
-    assert text(peer.result("resources/read", uri=f"workspace://note/odd%3Fat=1.md?at={seq}"))["data"]["id"]
-
-
-def client_seq(session: Session) -> int:
-    """The last call that was recorded."""
-    with session.running.connect() as client:
-        seq: int = client.call("workspaced/calls", {"limit": 1})["calls"][0]["seq"]
-    return seq
-
-
-def test_a_resource_of_no_moment_is_refused(session: Session, peer: Any) -> None:
-    for at in ("0x10", "soon", "99999999999", "2999-01-01", "%FF", "1%00", "9" * 40):
-        error = peer.error("resources/read", uri=f"workspace://note/a.md?at={at}")
-        assert error["code"] == -32602, at
-        assert error["data"]["code"] in ("INVALID_ARGUMENT", "UNKNOWN_RESOURCE"), at
-
-
-def test_what_was_does_not_change_and_nobody_is_told(session: Session, peer: Any) -> None:
-    past = [f"workspace://note/current?at={session.calls['get_current_note']}", "workspace://context?at=soon"]
-    now = "workspace://context"
-    if peer.meta:
-        peer.send("subscriptions/listen", notifications={"resourceSubscriptions": [*past, now]})
-        assert peer.notice()["method"] == "notifications/subscriptions/acknowledged"
-    else:
-        for uri in [*past, now]:
-            peer.result("resources/subscribe", uri=uri)
-    told = []
-    with session.running.connect() as client:
-        for action in ("note_pinned", "note_unpinned"):
-            client.publish([{"type": action, "data": {"note": "a.md"}}])
-            told.append(peer.notice()["params"]["uri"])
-    assert told == [now, now]
 
 
 # -- state --
@@ -201,23 +136,6 @@ def test_the_command_line_asks_about_moments(session: Session) -> None:
     assert told.returncode == 0 and json.loads(told.stdout)["data"]["id"] == "a.md"
     told = cli("call", "search_workspace", "query=nothing", "--at", str(session.pinned["seq"]), "--json")
     assert told.returncode == 1 and json.loads(told.stdout)["code"] == "NOT_RECORDED"
-
-
-@pytest.mark.parametrize(
-    ("command", "at"),
-    [
-        (["state"], "soon"),
-        (["state"], ""),
-        (["call", "get_current_note"], "soon"),
-        (["call", "get_current_note"], "-1"),
-    ],
-)
-def test_a_wrong_moment_on_the_command_line_is_a_usage_error(
-    session: Session, command: list[str], at: str
-) -> None:
-    done = session.running.cli(*command, f"--at={at}")
-    assert done.returncode == 2
-    assert done.stdout == "" or json.loads(done.stdout)["code"] == "INVALID_ARGUMENT"
 
 
 # -- the share policy --
@@ -319,15 +237,6 @@ def test_a_client_that_is_shown_names_gets_no_text_of_the_past(leak: Leak) -> No
     assert "zebra" not in told.replace("'zebra'", "") and "The second note" not in told
 
 
-def test_a_client_that_is_shown_nothing_is_told_nothing_of_the_past(leak: Leak) -> None:
-    with leak.running.connect() as client:
-        client.call("workspaced/share", {"client": "agent", "level": "none"})
-        told = leak.told()
-        assert "SHARING_OFF" in told and edited(told) == 0
-        client.call("workspaced/share", {"client": "agent", "level": "all"})
-    assert leak.told().count(CANARY) > 50
-
-
 def test_of_a_vault_that_is_not_served_any_more_nothing_is_told(leak: Leak) -> None:
     assert leak.running.stop() == 0
     other = leak.running.root / "other"
@@ -339,20 +248,6 @@ def test_of_a_vault_that_is_not_served_any_more_nothing_is_told(leak: Leak) -> N
     leak.running.vault = vault
     leak.running.restart()
     assert leak.told().count(CANARY) > 50
-
-
-def test_what_was_private_then_was_never_kept(daemon: Any) -> None:
-    running = daemon(notes={**NOTES, "secret.md": PRIVATE})
-    with running.connect("agent") as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "secret.md"}}])
-        client.publish([{"type": "note_pinned", "data": {"note": "secret.md"}}])
-        for tool, arguments in ASKED.items():
-            client.tool(tool, {**arguments, **({"reference": "secret.md"} if "reference" in arguments else {})})
-        seq = client.call("workspaced/calls", {"limit": 1})["calls"][0]["seq"]
-        edit(running, client, "secret.md", LAYOUT.replace("title:", "colour: red\ntitle:"))
-        for tool, arguments in ASKED.items():
-            told = client.tool(tool, {**arguments, "at": seq})
-            assert CANARY not in json.dumps(told)
 
 
 def test_each_vault_has_its_own_past(daemon: Any) -> None:

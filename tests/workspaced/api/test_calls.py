@@ -109,26 +109,6 @@ def test_the_list_tells_of_each_call(session: Session, asked: Any) -> None:
     assert all(call["kept"] and call["durationUs"] >= 0 and call["tokens"] > 0 for call in calls)
 
 
-def test_pages_go_back_through_the_list(session: Session, asked: Any) -> None:
-    first = asked("calls", limit=3)["calls"]
-    second = asked("calls", limit=3, before=first[0]["seq"])["calls"]
-    assert [call["seq"] for call in second + first] == session.seqs
-    assert asked("calls", before=second[0]["seq"])["calls"] == []
-    assert asked("calls", before=10**15)["calls"] == asked("calls")["calls"]
-
-
-def test_pages_reach_over_a_long_log(daemon: Any) -> None:
-    running = daemon()
-    with running.connect("agent") as client:
-        for number in range(3):
-            client.tool("search_workspace", {"query": f"word{number}"})
-            client.publish([{"type": "note_pinned", "data": {"note": "a.md", "title": "t" * 400}}] * 900)
-            client.publish([{"type": "note_unpinned", "data": {"note": "a.md"}}] * 900)
-        calls = client.call("workspaced/calls", {"limit": 2})["calls"]
-        assert [call["arguments"]["query"] for call in calls] == ["word1", "word2"]
-        assert client.call("workspaced/calls", {"tool": "no_such_tool"})["calls"] == []
-
-
 def test_a_call_is_given_whole(session: Session, asked: Any) -> None:
     for seq, answer in zip(session.seqs, session.answers, strict=True):
         call = asked("call", seq=seq)
@@ -155,16 +135,6 @@ def test_agents_cannot_ask_what_others_saw(session: Session, modern: Any, handsh
 
 
 # -- the command --
-
-
-def test_calls_are_listed_for_people_and_programs(session: Session) -> None:
-    done = session.cli()
-    head, *rows = done.stdout.splitlines()
-    assert done.returncode == 0 and head.split()[:4] == ["SEQ", "TIME", "CLIENT", "TOOL"]
-    assert [int(row.split()[0]) for row in rows] == session.seqs
-    assert "NOTE_NOT_FOUND" in rows[2] and 'reference="nothing"' in rows[2]
-    assert [line["seq"] for line in session.lines()] == session.seqs
-    assert session.cli("list").stdout == done.stdout
 
 
 def test_a_log_without_a_daemon_gives_the_same_list(session: Session, tmp_path: Path) -> None:
@@ -334,12 +304,3 @@ def test_a_wrong_argument_is_a_usage_error(session: Session, arguments: tuple[st
     done = session.cli(*arguments)
     assert done.returncode == 2 and done.stderr
     assert done.stdout == "" or "--json" in arguments
-
-
-def test_an_empty_log_has_no_calls(daemon: Any, tmp_path: Path) -> None:
-    running = daemon()
-    for arguments in ([], ["stats"]):
-        done = command(running, *arguments)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "no calls\n")
-    (tmp_path / "empty.jsonl").write_bytes(b"")
-    assert command(running, str(tmp_path / "empty.jsonl")).returncode == 2

@@ -103,19 +103,6 @@ class TestAnEditorThatIsGone:
         assert closed(running) == ["editor"]
         assert shown(other) == stays
 
-    def test_is_gone_with_its_last_connection(self, daemon: Factory) -> None:
-        running = daemon(env=SOON)
-        first, other = running.connect(), running.connect()
-        with running.connect() as second:
-            show(first, "editor", "a.md")
-            show(second, "editor", "a.md")
-        with running.connect() as gone:
-            show(gone, "gone", None, "c.md")
-        assert closed(running) == ["gone"], "the one that is shown by a connection is not gone"
-        first.close()
-        assert closed(running, 2) == ["gone", "editor"]
-        assert shown(other) == (None, [], [])
-
     def test_that_comes_back_within_the_grace_loses_nothing(self, daemon: Factory) -> None:
         running = daemon(env=NEVER)
         with running.connect() as editor:
@@ -136,40 +123,6 @@ class TestAnEditorThatIsGone:
         running.start()
         assert closed(running) == ["editor"]
         assert shown(running.connect()) == ("c.md", [], [])
-
-    def test_keeps_its_view_over_a_restart_that_it_outlives(self, daemon: Factory) -> None:
-        running = daemon(env=SOON)
-        editor = running.connect()
-        show(editor, "editor", "a.md", "b.md")
-        running.env.update(NEVER)
-        running.restart()
-        client = running.connect()
-        assert shown(client) == ("a.md", [], ["b.md"])
-        assert "view_closed" not in [event["type"] for event in client.call("workspaced/log")["events"]]
-
-    def test_leaves_its_vault_and_no_other(self, daemon: Factory) -> None:
-        second = daemon.root() / "second"
-        second.mkdir()
-        running = daemon("--vault", str(second), env=SOON)
-        with running.connect() as editor:
-            for vault in ("vault", "second"):
-                view = {"source": "editor", "active": "a.md", "pins": [], "tabs": [], "vault": vault}
-                editor.call("workspaced/snapshot", view)
-        assert closed(running, 2) == ["editor", "editor"]
-        client = running.connect()
-        assert client.state(vault="vault")["activeNote"] is client.state(vault="second")["activeNote"] is None
-
-    def test_during_a_pause_leaves_behind_it(self, daemon: Factory) -> None:
-        running = daemon(env=SOON)
-        client = running.connect()
-        with running.connect() as editor:
-            show(editor, "editor", "a.md", "b.md")
-            client.pause(for_s=0.5)
-        assert closed(running) == ["editor"]
-        types = [event["type"] for event in client.call("workspaced/log")["events"]]
-        begun = types.index("pause_started")
-        assert types[begun + 1] == "pause_ended", "nothing stands between"
-        assert shown(client) == (None, [], [])
 
     def test_is_not_the_clocks_to_say(self, daemon: Factory) -> None:
         """Wall clock and uptime are a day ahead: the machine slept, so no editor could come back."""

@@ -65,32 +65,6 @@ def test_a_name_that_two_notes_have_is_offered_as_it_leads_there_from_the_note(c
     assert sorted(offered(client, "Twin", note="two/x.md")) == ["Twin", "one/Twin"]
 
 
-def test_headings_and_blocks_are_offered_behind_a_name_and_within_the_note(client: SyncClient) -> None:
-    assert offered(client, "Plan#") == ["Plan#The plan", "Plan#Steps", "Plan#Costs & risks"]
-    assert offered(client, "Plan#ris") == ["Plan#Costs & risks"]
-    assert offered(client, "Plan#^f") == ["Plan#^first"]
-    assert offered(client, "#st", note="Plan.md") == ["#Steps", "#Costs & risks"]
-    assert offered(client, "Nowhere#x") == []
-    [first] = client.call("workspaced/names", {"prefix": "Plan^"})["names"]
-    assert (first["kind"], first["name"], first["line"]) == ("block", "first", 5)
-
-
-def test_ranges_count_utf_16(client: SyncClient) -> None:
-    plan, steps, deep = links(client, "Home.md", "out", parts=True)
-    assert plan["range"] == {"start": {"line": 3, "character": 10}, "end": {"line": 3, "character": 18}}
-    assert (plan["note"]["id"], plan["partLine"], plan["raw"]) == ("Plan.md", None, "[[Plan]]")
-    assert (steps["note"]["id"], steps["partLine"], steps["link"]["heading"]) == ("Plan.md", 3, "Steps")
-    assert deep["note"]["id"] == "work/Deep note.md"
-
-
-def test_links_of_an_unsaved_text_are_resolved_as_those_of_the_file(client: SyncClient) -> None:
-    written = [{"target": "Twin"}, {"target": "gone"}, {"target": "../Plan.md", "wiki": False, "heading": "Steps"}]
-    twin, gone, plan = links(client, "two/new.md", "out", links=written, parts=True)
-    assert (twin["note"]["id"], gone["note"], plan["note"]["id"]) == ("two/Twin.md", None, "Plan.md")
-    assert plan["partLine"] == 3
-    assert twin["range"] is None
-
-
 def test_links_to_a_note_say_where_they_stand(client: SyncClient) -> None:
     found = links(client, "Plan.md", "in")
     assert [(each["note"]["id"], each["range"]["start"]["line"], each["raw"]) for each in found] == [

@@ -31,10 +31,6 @@ def test_from_the_first_event_on_by_default(filled: Any) -> None:
     assert {event["type"] for event in events[:2]} == {"vault_opened", "daemon_started"}
 
 
-def test_at_most_limit(filled: Any) -> None:
-    assert [event["seq"] for event in page(filled, **{"from": 7, "limit": 3})] == [7, 8, 9]
-
-
 @pytest.mark.parametrize("types", [None, ["note_pinned"]])
 def test_pages_of_half_a_megabyte_add_up_to_all_that_was_asked_for(filled: Any, types: list[str] | None) -> None:
     found: list[dict[str, Any]] = []
@@ -47,10 +43,6 @@ def test_pages_of_half_a_megabyte_add_up_to_all_that_was_asked_for(filled: Any, 
         last = client.call("workspaced/status")["seq"]
     assert pages > 3 and len(found) == (3_600 if types else last)
     assert [event["seq"] for event in found] == sorted({event["seq"] for event in found})
-
-
-def test_past_the_tail_is_an_empty_list(filled: Any) -> None:
-    assert page(filled, **{"from": 10**12}) == []
 
 
 def test_types_select_also_where_they_are_rare(filled: Any) -> None:

@@ -11,8 +11,6 @@ import anyio
 import pytest
 from msgspec.structs import replace
 from support.daemon import Daemon, Factory, refusal
-from support.proxy import Proxy
-from support.raw_upstream import RawUpstream, Recorder
 
 from workspaced import SyncClient
 from workspaced.adapters.overlaying import Overlaying
@@ -182,16 +180,6 @@ class TestEveryMethod:
             *("memory_written", "memory_write_ended"),
         }
 
-    def test_about_the_past_answers_paused_too(self, daemon: Factory) -> None:
-        client = daemon().connect()
-        show(client, "a.md")
-        assert client.tool("get_current_note", {"at": 3}).get("code") != "PAUSED"
-        before = len(client.call("workspaced/calls")["calls"])
-        client.call("workspaced/pause")
-        refused = client.tool("get_current_note", {"at": 3})
-        assert (refused["success"], refused["code"]) == (False, "PAUSED")
-        assert len(client.call("workspaced/calls")["calls"]) == before, "the refusal was recorded"
-
 
 @pytest.mark.fault(row=68)
 class TestWhatIsShownMeanwhile:
@@ -292,23 +280,6 @@ class TestAPause:
         assert running.cli("resume").returncode == 0
         assert [event["type"] for event in events(client)].count("pause_ended") == 1
 
-    def test_again_replaces_the_end_and_keeps_the_beginning(self, daemon: Factory) -> None:
-        client = daemon().connect()
-        first = client.call("workspaced/pause", {"forS": 3_600})["paused"]
-        second = client.call("workspaced/pause", {"forS": 60})["paused"]
-        third = client.call("workspaced/pause")["paused"]
-        assert first["since"] == second["since"] == third["since"]
-        assert first["until"] > second["until"] and "until" not in third
-        seq = client.call("workspaced/status")["seq"]
-        client.call("workspaced/pause")
-        assert client.call("workspaced/status")["seq"] == seq, "it was so already"
-
-    def test_of_an_impossible_length_is_refused(self, daemon: Factory) -> None:
-        client = daemon().connect()
-        for wrong in (0, -1, 1e12, "30m"):
-            assert refusal(client.call, "workspaced/pause", {"forS": wrong}).code == "INVALID_ARGUMENT", wrong
-        assert client.call("workspaced/status")["paused"] is None
-
     def test_ends_by_itself_and_tells_subscribers(self, daemon: Factory) -> None:
         running = daemon()
         client = running.connect()
@@ -395,31 +366,6 @@ class TestAgents:
         assert peer.notice()["method"] == "notifications/resources/updated"
         assert "b.md" in json.dumps(peer.result("resources/read", uri=uri))
 
-    def test_that_subscribe_during_a_pause_are_told_behind_it(self, daemon: Factory, handshake: Any) -> None:
-        running = daemon()
-        client = running.connect()
-        client.pause()
-        peer = handshake(running)
-        peer.result("resources/subscribe", uri="workspace://context")
-        client.resume()
-        assert peer.notice()["method"] == "notifications/resources/updated"
-
-    def test_behind_the_proxy_send_their_requests_as_they_are(self, daemon: Factory) -> None:
-        running = daemon()
-        client = running.connect()
-        show(client, "a.md")
-        seen = Recorder()
-        body = {"messages": [{"role": "user", "content": "What is Alpha?"}]}
-        with RawUpstream(seen) as upstream, Proxy(running, upstream) as proxy:
-            client.pause()
-            answer = proxy.request("POST", "/v1/chat/completions", body)
-            assert (answer.status, answer.context) == (200, "unchanged")
-            assert answer.reason.startswith("PAUSED")
-            assert json.loads(seen.requests[-1].body) == body
-            client.resume()
-            assert proxy.request("POST", "/v1/chat/completions", body).context == "added"
-        assert set(between(client)) <= {"note_shown"}
-
     def test_of_a_framework_send_their_messages_as_they_are(
         self, daemon: Factory, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -461,22 +407,6 @@ class TestTheVault:
         assert "note_withheld" in between(client)
 
 
-def test_the_command_publish_says_that_it_is_only_held(daemon: Factory) -> None:
-    running = daemon()
-    running.connect().pause()
-    done = running.cli("publish", "active_note_set", "note=a.md")
-    assert (done.returncode, done.stdout) == (0, "paused active_note_set\n")
-    assert json.loads(running.cli("publish", "active_note_set", "note=a.md", "--json").stdout) == {"paused": True}
-
-
-def test_the_command_refuses_what_is_no_duration(daemon: Factory) -> None:
-    running = daemon()
-    for wrong in ("", "30", "1m30", "0s", "-1m", "400d"):
-        done = running.cli("pause", f"--for={wrong}")
-        assert done.returncode == 2 and "30m" in done.stderr, wrong
-    assert running.connect().call("workspaced/status")["paused"] is None
-
-
 # -- selections, tabs and answers that a pause overtakes --
 
 
@@ -487,24 +417,6 @@ def act(client: SyncClient, kind: str, **data: Any) -> None:
 def select(client: SyncClient, note: str, text: str | None = None) -> None:
     act(client, "active_note_set", note=note)
     act(client, "selection_changed", note=note, startLine=1, endLine=2, text=text)
-
-
-def view(client: SyncClient, source: str, active: str | None, *tabs: str) -> None:
-    shown = {"source": source, "active": active, "pins": [], "tabs": [{"note": each} for each in tabs]}
-    client.call("workspaced/snapshot", shown)
-
-
-def test_what_was_selected_during_a_pause_is_not_recorded(daemon: Factory) -> None:
-    running = daemon()
-    client = running.connect()
-    client.call("workspaced/reconcile")
-    select(client, "a.md", "before")
-    client.pause()
-    select(client, "a.md", SECRET)
-    client.resume()
-    state = client.state()
-    assert (state["activeNote"]["id"], state["selection"]) == ("a.md", None)
-    assert on_disk(running, SECRET) == []
 
 
 class _Overtaken:
@@ -566,22 +478,6 @@ def test_a_selection_of_an_hour_ago_is_not_told(clocked: Any, in_pause: bool) ->
     client.resume()
     told = _told(client)
     assert "looking at: a.md" in told and "selected" not in told
-
-
-@pytest.mark.parametrize("in_pause", [True, False])
-def test_a_tab_that_was_looked_at_is_still_shown(clocked: Any, in_pause: bool) -> None:
-    running, set_ahead = clocked
-    client = running.connect()
-    view(client, "editor", "a.md", "a.md", "c.md")
-    set_ahead(23 * 3_600)
-    if in_pause:
-        client.pause()
-    view(client, "editor", "c.md", "a.md", "c.md")
-    view(client, "editor", "a.md", "a.md", "c.md")
-    set_ahead(25 * 3_600)
-    client.resume()
-    tabs = client.tool("get_workspace_context")["data"]["temporaryTabs"]
-    assert [each["noteId"] for each in tabs] == ["a.md", "c.md"]
 
 
 def test_an_action_that_was_held_is_known_when_it_is_sent_again(daemon: Factory) -> None:

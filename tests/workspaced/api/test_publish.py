@@ -1,15 +1,10 @@
 """`workspaced/publish`: checked whole, appended whole, acknowledged once durable."""
 
-import hashlib
 import threading
 from typing import Any
 
 import pytest
 from support.daemon import refusal
-
-from workspaced_events.blobs.durable import DurableBlobStore
-from workspaced_events.log.disk import RealDisk
-from workspaced_events.replay.replay import replay
 
 
 def pin(note: str, **more: Any) -> dict[str, Any]:
@@ -24,26 +19,6 @@ def test_a_receipt_names_sequence_and_id_and_the_clock_covers_it(shared: Any) ->
     assert second["seq"] == first["seq"] + 1 and len(second["id"]) == 36
     assert int(result["clock"].rpartition(":")[2]) >= second["seq"]
     assert result["durability"] == "synced"
-
-
-def test_an_acknowledged_event_is_on_the_disk(shared: Any, client: Any) -> None:
-    (receipt,) = client.publish([pin("c.md")])
-    assert replay(shared.data).last_seq >= receipt["seq"]
-
-
-def test_an_event_carries_what_was_published(client: Any) -> None:
-    (receipt,) = client.publish([pin("work/plan.md", id="e-1")], source="my-editor")
-    (event,) = client.call("workspaced/log", {"from": receipt["seq"], "limit": 1})["events"]
-    assert event["source"] == "my-editor" and event["id"] == "e-1" and event["vault"] == "vault"
-    assert event["type"] == "note_pinned" and event["data"] == {"note": "work/plan.md"}
-    assert event["time"].endswith("Z") and len(event["time"]) == len("2026-01-01T00:00:00.000000Z")
-
-
-def test_without_a_source_the_clients_name_is_taken(shared: Any) -> None:
-    client = shared.connect(name="some-ui")
-    receipt = client.call("workspaced/publish", {"actions": [pin("named.md")]})["events"][0]
-    (event,) = client.call("workspaced/log", {"from": receipt["seq"], "limit": 1})["events"]
-    assert event["source"] == "some-ui"
 
 
 @pytest.mark.parametrize(
@@ -91,10 +66,6 @@ def test_a_wrong_action_is_named_and_nothing_of_its_batch_is_appended(
     assert client.state() == before
 
 
-def test_an_empty_batch_is_refused(client: Any) -> None:
-    assert refusal(client.call, "workspaced/publish", {"actions": []}).code == "INVALID_ARGUMENT"
-
-
 def test_a_batch_of_a_thousand_is_taken_and_one_more_is_not(client: Any) -> None:
     batch = [{"type": "active_note_set", "data": {"note": f"n{number}.md"}} for number in range(1_001)]
     assert refusal(client.call, "workspaced/publish", {"actions": batch}).code == "BATCH_TOO_LARGE"
@@ -108,12 +79,6 @@ def test_a_batch_of_too_many_bytes_is_refused_whole(client: Any) -> None:
     before = client.state()
     assert refusal(client.call, "workspaced/publish", {"actions": batch}).code == "BATCH_TOO_LARGE"
     assert client.state() == before
-
-
-def test_the_same_id_twice_is_one_event(client: Any) -> None:
-    (first,) = client.publish([pin("twice.md", id="twice")])
-    (second,) = client.publish([pin("twice.md", id="twice")])
-    assert second == {**first, "duplicate": True}
 
 
 @pytest.mark.parametrize("other", [pin("other.md"), {"type": "note_archived", "data": {"note": "same.md"}}])
@@ -153,20 +118,6 @@ def test_a_publish_without_an_id_is_recorded_and_not_answered(shared: Any) -> No
     seq = answer["result"]["events"][0]["seq"]
     events = wire.ask("workspaced/log", {"from": seq - 1, "limit": 1})["result"]["events"]
     assert events[0]["data"] == {"note": "silent.md"}
-
-
-def test_a_long_selection_is_kept_as_a_blob(shared: Any, client: Any) -> None:
-    text = "wörter " * 1_000
-    selection = {"note": "a.md", "startLine": 1, "endLine": 9, "text": text}
-    client.publish(
-        [
-            {"type": "active_note_set", "data": {"note": "a.md"}},
-            {"type": "selection_changed", "data": selection},
-        ]
-    )
-    digest = client.state()["selection"]["textSha256"]
-    assert digest == hashlib.sha256(text.encode()).hexdigest()
-    assert DurableBlobStore(RealDisk(shared.data)).get(digest) == text.encode()
 
 
 def test_an_event_for_another_vault_changes_only_that_one(daemon: Any) -> None:

@@ -190,15 +190,6 @@ def show(client: Any, source: str, active: str | None = None, pins: Any = (), ta
     return len(client.call("workspaced/snapshot", params)["events"])
 
 
-def test_a_reconnecting_ui_appends_only_what_differs(daemon: Any) -> None:
-    client = daemon().connect()
-    assert show(client, "editor", "a.md", ["b.md"], ["c.md"]) == 4  # view_opened is the first of them
-    assert show(client, "editor", "a.md", ["b.md"], ["c.md"]) == 0
-    assert show(client, "editor", "a.md", ["b.md"], ["work/plan.md"]) == 2
-    state = client.state()
-    assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["work/plan.md"]
-
-
 def look(client: Any, source: str, active: str | None, **more: Any) -> list[str]:
     """Shows a view with a note and no tabs; returns the types of the events that took, without `view_opened`."""
     params = {"source": source, "active": active, "pins": [], "tabs": [], **more}
@@ -239,22 +230,6 @@ class TestOfTwoUis:
         assert look(client, "editor", "a.md", focused=False) == []
         assert active(client) == "b.md"
 
-    def test_one_that_is_left_still_tells_of_its_own_note(self, daemon: Any) -> None:
-        client = daemon().connect()
-        look(client, "editor", "a.md", focused=True)
-        look(client, "editor", "c.md", focused=False)
-        assert active(client) == "c.md"
-        look(client, "editor", None, focused=False)
-        assert active(client) is None
-        assert look(client, "editor", "a.md", focused=False) == [], "nobody is in it"
-
-    def test_none_clears_what_the_other_one_shows(self, daemon: Any) -> None:
-        client = daemon().connect()
-        look(client, "editor", "a.md")
-        assert look(client, "mobile", None) == []
-        assert active(client) == "a.md"
-        assert look(client, "editor", None) == ["active_note_cleared"]
-
     def test_after_a_restart_focus_decides_not_who_connects_last(self, daemon: Any) -> None:
         running = daemon()
         with running.connect() as client:
@@ -265,13 +240,6 @@ class TestOfTwoUis:
         look(client, "editor", "a.md", focused=True)
         look(client, "mobile", "b.md", focused=False)
         assert active(client) == "a.md"
-
-    def test_what_a_user_unpins_is_unpinned_for_both(self, daemon: Any) -> None:
-        client = daemon().connect()
-        for source in ("editor", "mobile"):
-            show(client, source, None, ["b.md"])
-        client.publish([{"type": "note_unpinned", "data": {"note": "b.md"}}], source="editor")
-        assert client.state()["pinnedNotes"] == []
 
     def test_a_note_that_is_renamed_stays_for_the_one_that_does_not_know_yet(self, daemon: Any) -> None:
         client = daemon().connect()
@@ -289,14 +257,6 @@ class TestOfTwoUis:
         show(client, "one", None, ["Idea.md"], ["Untitled.md"])
         show(client, "one", None, [], ["Untitled.md"])
         assert [each["id"] for each in client.state()["pinnedNotes"]] == ["Idea.md"]
-
-    def test_a_note_that_none_shows_is_not_active_because_its_name_was_another_notes(self, daemon: Any) -> None:
-        client = daemon().connect()
-        show(client, "one", "Untitled.md")
-        rename(client, "Untitled.md", "Idea.md")
-        show(client, "other", "Untitled.md")
-        show(client, "other", None)
-        assert active(client) is None
 
 
 @pytest.mark.fault(row=70)
@@ -329,21 +289,6 @@ class TestAnInferredView:
         show(guess, "lsp", "b.md", [], [])
         assert active(guess) == "b.md"
 
-    def test_is_not_given_the_note_that_one_that_knows_has_left(self, daemon: Any) -> None:
-        running = daemon()
-        guess, plugin = self.inferring(running), running.connect("vscode")
-        show(guess, "lsp", "a.md")
-        show(plugin, "vscode", "a.md")
-        show(plugin, "vscode", None)
-        assert active(plugin) is None
-
-    def test_has_no_part_in_what_two_inferring_ones_show(self, daemon: Any) -> None:
-        running = daemon()
-        first, second = self.inferring(running), self.inferring(running)
-        show(first, "lsp-1", "a.md")
-        show(second, "lsp-2", "b.md")
-        assert active(first) == "b.md", "the last one wins, as among those that know"
-
 
 class TestASelectionInAView:
     def selected(self, client: Any) -> Any:
@@ -366,12 +311,6 @@ class TestASelectionInAView:
         assert self.selected(client) == (2, 2, "")
         assert look(client, "editor", "a.md", selection=None) == []
 
-    def test_with_a_long_text_is_appended_once_too(self, daemon: Any) -> None:
-        client = self.ready(daemon)
-        view = {"selection": {"startLine": 1, "endLine": 200, "text": "long " * 2_000}}
-        look(client, "editor", "a.md", **view)
-        assert look(client, "editor", "a.md", **view) == []
-
     def test_of_a_note_that_is_not_volunteered_has_no_text(self, daemon: Any) -> None:
         running = daemon(start=False)
         (running.vault / "secret.md").write_text("---\nworkspaced: never\n---\n# S\n")
@@ -383,13 +322,6 @@ class TestASelectionInAView:
         events = client.call("workspaced/log")["events"]
         assert [each["data"].get("text") for each in events if each["type"] == "selection_changed"] == [None]
         assert look(client, "editor", "secret.md", **view) == []
-
-    def test_of_a_ui_that_does_not_have_the_active_note_is_none(self, daemon: Any) -> None:
-        client = self.ready(daemon)
-        look(client, "editor", "a.md", focused=True)
-        there = {"startLine": 1, "endLine": 1, "text": "# B"}
-        assert look(client, "mobile", "b.md", focused=False, selection=there) == []
-        assert self.selected(client) is None
 
 
 LONG = "\u0958" * 80 + ".md"

@@ -32,14 +32,6 @@ def folded(data: Any, until: int | None = None) -> Any:
     return json.loads(msgspec.json.encode(to_json(replay(data, until=until).state)))
 
 
-def test_a_client_reads_what_another_was_acknowledged(shared: Any, client: Any) -> None:
-    other = shared.connect()
-    for number in range(20):
-        (receipt,) = other.publish([{"type": "active_note_set", "data": {"note": f"n{number}.md"}}])
-        state = client.state()
-        assert state["activeNote"]["id"] == f"n{number}.md" and state["seq"] == receipt["seq"]
-
-
 def test_min_seq_waits_for_the_event(shared: Any, client: Any) -> None:
     seq = int(client.call("workspaced/status")["seq"])
     waiting = shared.wire()
@@ -72,12 +64,3 @@ def test_a_sequence_that_does_not_come_is_a_timeout_after_two_seconds(client: An
 def test_what_cannot_be_asked_is_refused(client: Any, params: Any) -> None:
     wire_params = params if params != [] else [1]
     assert refusal(client.call, "workspaced/state", wire_params).code == "INVALID_ARGUMENT"
-
-
-def test_every_answer_carries_a_clock_of_the_same_log(client: Any) -> None:
-    log_ids = set()
-    for method in ("workspaced/hello", "workspaced/state", "workspaced/status", "workspaced/log"):
-        log_id, colon, seq = client.call(method)["clock"].rpartition(":")
-        assert colon and int(seq) > 0
-        log_ids.add(log_id)
-    assert len(log_ids) == 1

@@ -1,9 +1,8 @@
 """`workspaced/status` and `workspaced/hello`: what a client learns of the daemon."""
 
-import time
 from typing import Any
 
-from support.daemon import ANSWER_S, refusal
+from support.daemon import refusal
 
 from workspaced import __version__
 
@@ -19,12 +18,6 @@ def test_hello_says_who_is_there_and_what_it_takes(shared: Any) -> None:
     limits = result["limits"]
     assert limits["requestBytes"] == 1_048_576 and limits["answerBytes"] == 8 * 1_048_576
     assert limits["batchActions"] == 1_000 and limits["inFlight"] == 32
-
-
-def test_a_clients_name_has_a_length(shared: Any) -> None:
-    for name in ("", "x" * 65, 7, None):
-        answer = shared.wire().ask("workspaced/hello", {"client": {"name": name}})
-        assert answer["error"]["data"]["code"] == "INVALID_ARGUMENT"
 
 
 def test_the_instance_is_new_after_a_restart_and_the_log_is_not(daemon: Any) -> None:
@@ -53,13 +46,6 @@ def test_status_says_what_the_daemon_is_doing(shared: Any, client: Any) -> None:
     assert {"hits", "misses", "bytes"} <= vault["cache"].keys()
 
 
-def test_the_index_becomes_ready_and_counts_the_notes(client: Any) -> None:
-    deadline = time.monotonic() + ANSWER_S
-    while (index := client.call("workspaced/status")["vaults"][0]["index"])["state"] != "ready":
-        assert time.monotonic() < deadline
-    assert index["notesFound"] == 4
-
-
 def test_codes_of_requests_without_context_are_bounded(client: Any) -> None:
     for first in (0, 64):
         reasons = [{"code": f"CODE_{first + number}", "count": 1} for number in range(64)]
@@ -69,15 +55,6 @@ def test_codes_of_requests_without_context_are_bounded(client: Any) -> None:
     for wrong in ([{"code": "no code", "count": 1}], [{"code": "CODE", "count": 0}], [*reasons, reasons[0]]):
         refused = refusal(client.call, "workspaced/context/overlay/unchanged", {"reasons": wrong})
         assert refused.code == "INVALID_ARGUMENT"
-
-
-def test_clients_that_left_are_not_counted(shared: Any, client: Any) -> None:
-    before = client.call("workspaced/status")["queues"]["connections"]
-    for _ in range(10):
-        shared.connect().close()
-    deadline = time.monotonic() + ANSWER_S
-    while client.call("workspaced/status")["queues"]["connections"] > before:
-        assert time.monotonic() < deadline
 
 
 def test_a_reconcile_on_demand_finds_what_no_watcher_told(daemon: Any) -> None:

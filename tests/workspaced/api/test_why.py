@@ -53,14 +53,6 @@ def test_rules_front_matter_and_levels_count(client: SyncClient) -> None:
     assert level(client, "keep/nowhere.md") == "never"
 
 
-def test_a_flag_that_is_not_understood_is_named(daemon: Factory) -> None:
-    client = daemon(notes={**NOTES, "odd.md": "---\ntitle: x\nworkspaced: privat\n---\n"}).connect()
-    answer = client.call("workspaced/share/why", {"path": "odd.md"})
-    assert answer["level"] == "never"
-    [reason] = answer["reasons"]
-    assert "line 3" in reason["detail"] and "privat" in reason["detail"] and "not understood" in reason["detail"]
-
-
 def test_a_note_is_withheld_from_the_moment_its_file_says_so(daemon: Factory) -> None:
     running = daemon(notes=NOTES)
     client = running.connect()
@@ -83,12 +75,6 @@ def test_a_deleted_private_note_stays_withheld_and_a_deleted_shown_one_does_not(
         (running.vault / note).unlink()
     client.call("workspaced/reconcile")
     assert (level(client, "secret.md"), level(client, "a.md")) == ("never", "volunteer")
-
-
-def test_a_former_path_is_withheld_with_its_note(client: SyncClient) -> None:
-    client.publish([{"type": "note_renamed", "data": {"from": "old.md", "to": "secret.md"}}])
-    client.publish([{"type": "note_renamed", "data": {"from": "older.md", "to": "a.md"}}])
-    assert (level(client, "old.md"), level(client, "older.md")) == ("never", "volunteer")
 
 
 @pytest.mark.parametrize(("path", "code"), [("../a.md", "OUTSIDE_VAULT"), ("", "INVALID_ARGUMENT")])
@@ -135,23 +121,6 @@ def test_an_absolute_path_is_one_of_the_vault_or_is_said_to_be_none(
 def test_a_typo_is_told_from_a_secret(client: SyncClient, named: str, code: str, hint: str) -> None:
     error = refusal(client.call, "workspaced/share/why", {"path": named})
     assert (error.code, error.hint) == (code, hint)
-
-
-def test_a_typo_in_a_pause_and_by_a_client_that_is_shown_nothing(client: SyncClient) -> None:
-    client.call("workspaced/share", {"client": "inspector", "level": "none"})
-    assert level(client, "a.md") == "volunteer"
-    assert refusal(client.call, "workspaced/share/why", {"path": "secrte.md"}).code == "NOTE_NOT_FOUND"
-    client.call("workspaced/share", {"client": "inspector", "level": "all"})
-    client.call("workspaced/pause")
-    assert refusal(client.call, "workspaced/share/why", {"path": "secrte.md"}).code == "NOTE_NOT_FOUND"
-    client.call("workspaced/resume")
-
-
-def test_the_command_fails_for_a_typo(shared: Daemon) -> None:
-    found = shared.cli("why", "secret")
-    assert found.returncode == 0 and "secret.md: withheld from every agent" in found.stdout
-    typo = shared.cli("why", "secrte.md")
-    assert typo.returncode == 1 and "Near: secret.md." in typo.stderr
 
 
 def test_asking_of_a_note_that_only_a_pause_showed_leaves_no_name_in_the_log(daemon: Factory) -> None:

@@ -91,14 +91,6 @@ def test_the_next_daemon_shows_the_tools_that_were_chosen(daemon: Any, agent: An
     assert len(made.ask("tools/list")["tools"]) == 4
 
 
-def test_a_connected_bridge_keeps_a_daemon_alive_that_ends_without_clients(daemon: Any, agent: Any) -> None:
-    lonely, used = daemon("--idle-exit-minutes", "0.01", start=False), daemon("--idle-exit-minutes", "0.01")
-    made = begun(agent(used))
-    assert lonely.start().wait() == 0
-    assert made.ask("tools/call", CALL["params"])["isError"] is False
-    assert used.process.poll() is None
-
-
 # -- what a session is never shown --
 
 
@@ -135,38 +127,6 @@ def test_a_daemon_that_serves_something_else_is_not_taken(
     running.start()
     assert made.ask("tools/call", CALL["params"])["isError"] is False
     assert made.end()[0] == 0
-
-
-def test_of_several_daemons_only_the_one_of_its_name_is_taken(daemon: Any, agent: Any) -> None:
-    """It was the only one that ran when the session began; now another one is."""
-    running = daemon("--workspace", "first")
-    made = begun(agent(running, limits=SHORT))
-    running.stop()
-    other = daemon("--workspace", "second", env={"HOME": running.env["HOME"]})
-    made.send({"id": 1, **CALL})
-    answer = made.hear()["result"]
-    assert answer["isError"] and "'first'" in answer["content"][0]["text"]
-    assert running.start() and other.process.poll() is None
-    assert made.ask("tools/call", CALL["params"])["isError"] is False
-
-
-def test_a_daemon_of_its_name_is_found_at_another_socket(daemon: Any, agent: Any) -> None:
-    running = daemon()
-    made = begun(agent(running))
-    running.stop()
-    running.socket = running.root / "elsewhere"
-    running.start()
-    assert made.ask("tools/call", CALL["params"])["isError"] is False
-
-
-def test_one_that_was_named_by_its_socket_is_looked_for_nowhere_else(daemon: Any, agent: Any) -> None:
-    running = daemon()
-    made = begun(agent(running, "--socket", str(running.socket), limits=SHORT))
-    running.stop()
-    running.socket = running.root / "elsewhere"
-    running.start()
-    made.send({"id": 1, **CALL})
-    assert made.hear()["result"]["isError"]
 
 
 # -- daemons of the test's own --
@@ -263,18 +223,6 @@ def test_a_daemon_of_another_version_of_mcp_is_a_typed_failure(bare: Any) -> Non
         assert made.hear()["result"] == {"tools": []}
 
 
-def test_a_newer_program_that_speaks_the_same_version_is_no_other_daemon(bare: Any) -> None:
-    made, listener = bare()
-    with listener.daemon() as first:
-        begin(made, first)
-    with listener.daemon() as second:
-        greet(second)
-        lines(second, 1)
-        answer(second, 0, agreed("2025-11-25", server="2.0"))
-        made.send({"id": 1, "method": "tools/list"})
-        assert lines(second, 1)[0]["id"] == 1
-
-
 def test_no_half_line_of_a_daemon_reaches_the_agent(bare: Any) -> None:
     made, listener = bare()
     with listener.daemon() as first:
@@ -310,27 +258,6 @@ def test_a_daemon_that_never_ends_a_line_is_left(bare: Any) -> None:
     assert made.end()[:2] == (0, b"")
 
 
-def test_daemons_that_end_in_the_middle_of_the_handshake_cost_nothing(bare: Any) -> None:
-    made, listener = bare()
-    with listener.daemon() as first:
-        begin(made, first)
-    made.send({"id": 1, "method": "tools/list"})
-    for _ in range(3):
-        with listener.daemon():
-            pass
-        with listener.daemon() as greeted:
-            greet(greeted)
-            lines(greeted, 1)
-    with listener.daemon() as last:
-        greet(last)
-        lines(last, 1)
-        answer(last, 0, agreed("2025-11-25"))
-        assert lines(last, 1)[0]["id"] == 1
-        answer(last, 1, {"tools": []})
-    assert made.hear()["id"] == 1
-    assert made.end()[:2] == (0, b"")
-
-
 def test_a_daemon_that_hangs_at_the_handshake_keeps_no_request_waiting(bare: Any) -> None:
     made, listener = bare(limits=[*SHORT, "BRIDGE_GREETING_S=0.2"])
     with listener.daemon() as first:
@@ -342,19 +269,6 @@ def test_a_daemon_that_hangs_at_the_handshake_keeps_no_request_waiting(bare: Any
         made.send({"id": 2, "method": "ping"})
         assert made.hear() == {"jsonrpc": "2.0", "id": 2, "result": {}}
     assert made.end()[0] == 0
-
-
-def test_a_daemon_that_does_not_say_what_it_serves_ends_the_bridge_with_it(bare: Any) -> None:
-    """Nobody could know whether the next one serves the same."""
-    made, listener = bare()
-    with listener.daemon() as first:
-        assert lines(first, 1)[0]["method"] == "ping"
-        answer(first, 0, {})
-        made.send(INITIALIZE)
-        lines(first, 1)
-        answer(first, 0, agreed("2025-11-25"))
-        assert made.hear()["id"] == 0
-    assert made.process.wait(END_S) == 3
 
 
 def test_requests_that_wait_are_bounded(bare: Any) -> None:
@@ -373,39 +287,6 @@ def test_requests_that_wait_are_bounded(bare: Any) -> None:
 
 
 # -- ends --
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
-def test_a_signal_ends_a_bridge_that_waits(daemon: Any, agent: Any, number: int, code: int) -> None:
-    running = daemon()
-    made = begun(agent(running))
-    running.kill()
-    made.send({"id": 1, "method": "ping"})
-    assert made.hear()["id"] == 1
-    made.process.send_signal(number)
-    assert made.process.wait(END_S) == code
-
-
-def test_an_agent_that_reads_no_more_ends_a_bridge_that_waits(daemon: Any, agent: Any) -> None:
-    running = daemon()
-    made = begun(agent(running))
-    running.kill()
-    made.of.close()
-    made.send({"id": 1, "method": "ping"})
-    assert made.process.wait(END_S) == 0
-
-
-def test_a_bridge_whose_agent_closed_its_end_asks_no_next_daemon(daemon: Any, agent: Any) -> None:
-    running = daemon()
-    made = begun(agent(running))
-    running.send_signal(signal.SIGSTOP)
-    eventually(lambda: state_of(running.pid) == "T")
-    made.send({"id": 1, **CALL})
-    eventually(made.is_read)
-    made.to.close()
-    running.kill()
-    assert made.hear()["result"]["isError"]
-    assert made.process.wait(END_S) == 0
 
 
 def test_what_a_daemon_that_hangs_does_not_answer_is_answered_before_the_end(daemon: Any, agent: Any) -> None:
@@ -454,24 +335,6 @@ def test_one_that_somebody_ran_is_not_replaced_by_one_without_its_options(daemon
     assert [record["pid"] for record in records(running)] == [running.pid]
     running.start()
     assert made.ask("tools/call", CALL["params"])["isError"] is False
-
-
-def test_stop_holds_also_where_the_daemon_had_crashed_before(on_demand: Any) -> None:
-    made = begun(on_demand(limits=SHORT))
-    killed(made, made.running)
-    done = made.running.cli("stop", env={"WORKSPACED_SOCKET": ""})
-    assert done.returncode == 3
-    made.send({"id": 1, **CALL})
-    assert "The user has stopped workspaced" in made.hear()["result"]["content"][0]["text"]
-
-
-def test_stop_does_not_wait_for_the_bridge_that_started_the_daemon(on_demand: Any) -> None:
-    """Who started a process has to take note of its end, or it looks alive."""
-    made = begun(on_demand())
-    (record,) = records(made.running)
-    done = made.running.cli("stop", env={"WORKSPACED_SOCKET": record["socket"]})
-    assert done.returncode == 0, done.stderr
-    assert made.process.poll() is None
 
 
 def test_a_daemon_that_cannot_be_started_any_more_is_said_at_once(on_demand: Any) -> None:

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,11 +17,6 @@ from typing import Any
 import pytest
 from support.bridge import END_S, Agent, greet
 
-INITIALIZE = (
-    b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
-    b'"clientInfo":{"name":"test","version":"1"}}}\n'
-)
-PING = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}\n'
 HELD_BYTES_MAX = 4 * 1024 * 1024
 """More than pipe, socket and one chunk hold together."""
 
@@ -118,91 +112,7 @@ def test_a_daemon_that_does_not_read_is_not_written_to_and_may_still_write(peer:
     assert received == taken
 
 
-def test_a_big_answer_of_a_daemon_arrives_whole(shared: Any, agent: Any) -> None:
-    with shared.connect() as client:
-        for _ in range(3):
-            client.publish([{"type": "active_note_set", "data": {"note": f"{each}.md"}} for each in range(1_000)])
-    made = agent(shared)
-    events = made.ask("workspaced/log", {"from": 1, "limit": 10_000})["events"]
-    assert len(json.dumps(events)) > 400_000
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-
-
-def bridged(running: Any, stdin: Any, stdout: Any) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-P", "-m", "workspaced", "mcp"]
-    return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=running.env)
-
-
-def exit_of(process: "subprocess.Popen[bytes]") -> tuple[int, bytes]:
-    _, err = process.communicate(timeout=END_S)
-    return process.returncode, err
-
-
-def lines_of(connection: socket.socket, count: int) -> list[Any]:
-    connection.settimeout(END_S)
-    with connection.makefile("rb") as stream:
-        return [json.loads(stream.readline()) for _ in range(count)]
-
-
-@pytest.mark.parametrize("end", ["close", "half-close"])
-def test_pairs_of_sockets_serve_as_pipes_do_as_some_runtimes_give_them(shared: Any, end: str) -> None:
-    to, stdin = socket.socketpair()
-    of, stdout = socket.socketpair()
-    with to, of:
-        process = bridged(shared, stdin, stdout)
-        stdin.close()
-        stdout.close()
-        to.sendall(INITIALIZE + PING)
-        assert [each["id"] for each in lines_of(of, 2)] == [0, 1]
-        to.close() if end == "close" else to.shutdown(socket.SHUT_WR)
-        assert of.recv(100) == b""
-        assert exit_of(process) == (0, b"")
-
-
-def test_one_socket_serves_for_both(shared: Any) -> None:
-    ours, theirs = socket.socketpair()
-    with ours:
-        process = bridged(shared, theirs, theirs)
-        theirs.close()
-        ours.sendall(INITIALIZE + PING)
-        assert [each["id"] for each in lines_of(ours, 2)] == [0, 1]
-        ours.shutdown(socket.SHUT_WR)
-        assert exit_of(process) == (0, b"")
-
-
-def test_files_serve_too(shared: Any, tmp_path: Path) -> None:
-    asked, answered = tmp_path / "asked", tmp_path / "answered"
-    asked.write_bytes(INITIALIZE + PING)
-    with asked.open("rb") as stdin, answered.open("wb") as stdout:
-        assert exit_of(bridged(shared, stdin, stdout)) == (0, b"")
-    assert [json.loads(line)["id"] for line in answered.read_bytes().splitlines()] == [0, 1]
-
-
-def test_what_stands_before_the_agents_first_byte_comes_first(shared: Any, agent: Any) -> None:
-    made: Agent = agent(shared, "--tools", "core")
-    made.ask("workspaced/hello")
-    assert len(made.ask("tools/list")["tools"]) == 4
-
-
-def test_a_long_request_passes_whole(shared: Any, agent: Any) -> None:
-    made: Agent = agent(shared)
-    actions = [{"type": "active_note_set", "data": {"note": f"{'long' * 10}/{each}.md"}} for each in range(1_000)]
-    assert len(json.dumps(actions)) > 80_000, "more than a pipe holds"
-    receipts = made.ask("workspaced/publish", {"actions": actions})["events"]
-    assert len(receipts) == len(actions)
-
-
 # -- ends --
-
-
-def test_an_agent_that_only_stops_reading_ends_it(peer: Any) -> None:
-    made, connection = peer
-    made.of.close()
-    with suppress(BrokenPipeError, ConnectionResetError):
-        while True:
-            connection.sendall(b"x" * 65_535 + b"\n")
-    assert made.process.wait(END_S) == 0
-    assert made.err.read() == b""
 
 
 @pytest.mark.parametrize("end", ["kill", "stop"])
@@ -229,19 +139,6 @@ def test_a_daemon_that_hangs_keeps_no_bridge_whose_agent_has_gone(daemon: Any, a
         running.send_signal(signal.SIGCONT)
 
 
-def test_a_bridge_that_is_killed_leaves_no_connection(daemon: Any, agent: Any) -> None:
-    running = daemon()
-    with running.connect() as client:
-        made: Agent = agent(running)
-        made.ask("workspaced/hello")
-        assert client.call("workspaced/status")["queues"]["connections"] == 2
-        made.process.kill()
-        assert made.of.read() == b""
-        deadline = time.monotonic() + END_S
-        while client.call("workspaced/status")["queues"]["connections"] > 1:
-            assert time.monotonic() < deadline
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_quietly(shared: Any, agent: Any, number: int, code: int) -> None:
     made = agent(shared)
@@ -249,12 +146,6 @@ def test_a_signal_ends_it_quietly(shared: Any, agent: Any, number: int, code: in
     made.process.send_signal(number)
     assert made.process.wait(END_S) == code
     assert made.end() == (code, b"", "")
-
-
-@pytest.mark.parametrize("arguments", [["--sock", "x"], ["--vault"], ["x"], ["--dry-run"]], ids=" ".join)
-def test_what_cannot_be_meant_is_usage(shared: Any, agent: Any, arguments: list[str]) -> None:
-    code, out, said = agent(shared, *arguments).end()
-    assert (code, out) == (2, b"") and "Error" in said
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
@@ -270,20 +161,6 @@ def test_without_standard_input_or_output_it_refuses(shared: Any, closed: str) -
 
 
 # -- finding the daemon --
-
-
-def test_what_an_agents_runtime_leaves_of_the_environment_is_enough(shared: Any, agent: Any) -> None:
-    env = {name: shared.env[name] for name in ("HOME", "PATH")}
-    assert agent(shared, env=env, cwd=Path("/")).ask("workspaced/hello")["workspace"] == "default"
-
-
-def test_flags_in_any_form_and_the_environment_name_the_daemon(shared: Any, agent: Any) -> None:
-    path = str(shared.socket)
-    env = {**shared.env, "HOME": str(shared.root / "nowhere")}  # no record to be found there
-    for arguments in (["--socket", path], [f"--socket={path}"]):
-        assert agent(shared, *arguments, env=env).ask("workspaced/hello")["version"]
-    assert agent(shared, env={**env, "WORKSPACED_SOCKET": path}).ask("workspaced/hello")["version"]
-    assert agent(shared, "--workspace", "default").ask("workspaced/hello")["version"]
 
 
 @pytest.fixture(scope="module")

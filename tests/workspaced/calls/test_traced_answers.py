@@ -31,7 +31,6 @@ from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run_call
-from workspaced_tools.vault.files.content_cache import ContentCache
 from workspaced_tools.vault.vault import Vault
 
 V, W = VaultId("v"), VaultId("w")
@@ -253,23 +252,6 @@ def test_asked_again_no_tool_runs(tool: str, arguments: dict[str, Any], monkeypa
                 it.ask(it.traced, tool, arguments, "agent")
             assert ran == asked * [tool]
             it.publish(c.NotePinned(NEW))
-
-
-def test_a_note_that_was_edited_is_read_once_for_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    with world() as it:
-        it.ask(it.traced, "get_workspace_context", {}, "agent")
-        it.write(A, "# Edited")
-        it.pass_time(-it.ahead_ns)  # to the moment of the edit: the file may still change under an equal stat
-        read: list[NoteId] = []
-        really = ContentCache._read_file
-
-        def counting(cache: ContentCache, note: NoteId) -> Any:
-            read.append(note)
-            return really(cache, note)
-
-        monkeypatch.setattr(ContentCache, "_read_file", counting)
-        assert b"Edited" in it.ask(it.traced, "get_workspace_context", {}, "agent").payload
-        assert read == [A]
 
 
 @pytest.mark.thorough

@@ -6,8 +6,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from workspaced.cli.log.bundle import COUNTED_SETTINGS, PLAIN_SETTINGS, bundled_settings
 from workspaced.settings.settings import Settings
 from workspaced_events.replay.open import open_source
@@ -64,36 +62,6 @@ def test_a_bundle_of_a_running_daemon_holds_the_calls_it_answered_just_now(daemo
     assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
 
 
-def test_a_bundle_of_a_directory_needs_no_daemon_and_says_what_it_holds(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    use(running)
-    running.stop()
-    done = running.cli("bundle", "-o", "bug.wsb", "--last", "3", "--data-dir", str(running.data))
-    assert done.returncode == 0
-    manifest = json.loads(contents(running.root / "bug.wsb")["manifest.json"])
-    assert manifest["last"] - manifest["first"] + 1 >= 3
-    assert f"events {manifest['first']} to {manifest['last']}" in done.stderr
-    assert "text of notes" in done.stderr
-    assert manifest["versions"]["workspaced"]
-    assert str(running.root) not in json.dumps(manifest)
-    part = ("--from", "2", "--to", "4")
-    assert running.cli("bundle", "-o", "x.wsb", *part, "--data-dir", str(running.data)).returncode == 0
-    manifest = json.loads(contents(running.root / "x.wsb")["manifest.json"])
-    assert (manifest["first"], manifest["last"]) == (2, 4)
-
-
-def test_what_was_swept_is_said_and_no_error(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    use(running)
-    running.stop()
-    shutil.rmtree(running.data / "served")
-    done = running.cli("bundle", "-o", "bug.wsb", "--data-dir", str(running.data))
-    assert done.returncode == 0
-    assert "cannot be replayed" in done.stderr
-    assert json.loads(contents(running.root / "bug.wsb")["manifest.json"])["missing"]
-    assert set(outcomes(running.root / "bug.wsb")) == {Outcome.NOT_RECORDED}
-
-
 def test_a_redacted_bundle_holds_no_name_and_no_text_and_replays_to_the_byte(daemon: Any) -> None:
     running = daemon(notes=NOTES)
     use(running)
@@ -128,32 +96,6 @@ def test_every_setting_is_told_counted_or_left_out_as_personal() -> None:
     personal |= {"traces"}
     assert {*PLAIN_SETTINGS, *COUNTED_SETTINGS, *personal} == set(Settings.model_fields)
     assert all(isinstance(each, bool | int | float | str | None) for each in bundled_settings(Settings()).values())
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("-o", "x.wsb", "--last", "5", "--from", "1"),
-        ("-o", "x.wsb", "--from", "yesterday"),
-        ("-o", "x.wsb", "--data-dir", "nowhere"),
-        ("-o", "x.wsb", "--data-dir", "vault"),
-        ("-o", "vault"),
-    ],
-)
-def test_wrong_arguments_are_refused_and_leave_nothing(shared: Any, arguments: tuple[str, ...]) -> None:
-    done = shared.cli("bundle", *arguments)
-    assert done.returncode == 2, done.stderr
-    assert not (shared.root / "x.wsb").exists()
-
-
-def test_a_former_bundle_is_replaced_whole_or_not_at_all(shared: Any) -> None:
-    former = shared.root / "former.wsb"
-    former.write_bytes(b"former")
-    assert shared.cli("bundle", "-o", "former.wsb", "--from", "99999").returncode == 2
-    assert former.read_bytes() == b"former"
-    assert shared.cli("bundle", "-o", "former.wsb").returncode == 0
-    assert zipfile.is_zipfile(former)
 
 
 def test_what_is_no_whole_bundle_is_refused_by_whoever_reads_it(shared: Any) -> None:

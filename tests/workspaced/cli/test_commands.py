@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from typing import Any
 
 import pytest
@@ -112,14 +111,6 @@ def test_a_value_is_text_where_the_field_is_text_and_null_is_no_note(told: Any) 
     assert state(told)["activeNote"] is None
 
 
-def test_publish_reads_lines_from_standard_input(told: Any) -> None:
-    lines = [json.dumps({"type": "note_archived", "data": {"note": f"s{number}.md"}}) for number in range(1_500)]
-    done = told.cli("publish", "--stdin", "--json", stdin="\n".join(["", *lines]).encode())
-    receipts = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0 and len(receipts) == 1_500
-    assert state(told)["archived"][-1] == "s1499.md"
-
-
 GOOD = b'{"type":"active_note_cleared"}\n'
 
 
@@ -200,25 +191,6 @@ def test_watch_streams_until_interrupted(told: Any) -> None:
     process.send_signal(signal.SIGINT)
     _out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and b"Traceback" not in err
-
-
-def test_watch_selects_types_and_follows(told: Any) -> None:
-    process = watching(told, "--since", "0", "--type", "daemon_started", "--type", "note_unarchived")
-    assert process.stdout is not None
-    assert b"daemon_started" in process.stdout.readline()
-    told.cli("publish", "note_unarchived", "note=w.md")
-    assert b"note_unarchived" in process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-
-
-def test_watch_ends_with_three_when_the_daemon_does(daemon: Any) -> None:
-    running = daemon()
-    process = watching(running, "--since", "0")
-    assert process.stdout is not None and process.stdout.readline()
-    running.stop()
-    _out, err = process.communicate(timeout=60)
-    assert process.returncode == 3 and b"Traceback" not in err
 
 
 @pytest.mark.parametrize(
@@ -321,30 +293,6 @@ def test_call_starts_a_daemon_on_demand_and_stop_ends_it(daemon: Any) -> None:
     assert running.cli("stop").returncode == 0
     assert not running.socket.exists()
     assert running.cli("status").returncode == 3
-
-
-def test_several_that_start_a_daemon_on_demand_at_once_share_it(daemon: Any) -> None:
-    running = daemon(start=False)
-    running.env["XDG_DATA_HOME"] = str(running.root)
-    codes: list[int] = []
-
-    def call() -> None:
-        done = running.cli("publish", "active_note_set", "note=a.md", "--vault", str(running.vault))
-        codes.append(done.returncode)
-
-    threads = [threading.Thread(target=call) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert running.cli("stop").returncode == 0
-    assert codes == [0, 0, 0, 0]
-
-
-def test_a_daemon_that_cannot_be_started_says_why(daemon: Any) -> None:
-    running = daemon(start=False)
-    done = running.cli("call", "get_current_note", "--vault", str(running.root / "missing"))
-    assert done.returncode == 3 and "missing" in done.stderr
 
 
 def test_an_argument_that_is_not_utf_8_is_refused_without_a_traceback(shared: Any) -> None:

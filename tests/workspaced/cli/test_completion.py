@@ -52,12 +52,6 @@ def test_names_are_completed_and_no_call_is_recorded(served: Any, shell: str) ->
     assert served.cli("calls", "--json").stdout == ""
 
 
-def test_without_a_daemon_tools_and_actions_are_completed(daemon: Any) -> None:
-    stopped = daemon(start=False)
-    assert completed(stopped, "call", "search_w") == ["search_workspace"]
-    assert completed(stopped, "publish", "note_pinned", "note=") == []
-
-
 def test_all_commands_are_completed_and_none_is_imported() -> None:
     code = """
 import sys
@@ -135,17 +129,3 @@ def test_a_new_shell_completes_and_is_silent_where_nothing_is_installed(
     asked = [program, *options, f"{script} && {is_completed}"]
     done = subprocess.run(asked, capture_output=True, text=True, env=env, timeout=60)
     assert (done.stderr, done.returncode == 0) == ("", installed)
-
-
-def test_fish_finds_its_script(daemon: Any) -> None:
-    root = daemon.root()
-    env = {**clean_environment(root), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
-    subprocess.run(["sh", "-c", once("fish")], env=env, timeout=60, check=True)
-    assert "workspaced" in (root / "home/.config/fish/completions/workspaced.fish").read_text()
-
-
-@pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")
-def test_the_man_page_is_roff_without_a_warning(served: Any) -> None:
-    page = served.cli("manual").stdout
-    done = subprocess.run(["groff", "-man", "-ww"], input=page, capture_output=True, text=True, timeout=30)
-    assert done.returncode == 0 and done.stderr == ""

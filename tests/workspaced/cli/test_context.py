@@ -98,35 +98,12 @@ def test_conversations_are_listed_with_their_prompts(session: Session) -> None:
 # -- show --
 
 
-def test_a_prompt_is_shown_as_it_was_answered(session: Session) -> None:
-    for name, sent in session.sent.items():
-        shown = session.json("show", "talk-1", "--message", name)
-        assert shown == {key: value for key, value in sent.items() if key not in ("seq", "clock")}
-        assert session.json("show", "talk-1", "--message", name, "--layers") == sent["layers"]
-        assert session.json("show", "talk-1", "--message", name, "--manifest") == sent["manifest"]
-
-
 def test_the_last_prompt_is_shown_by_default_and_the_beginning_of_an_id_will_do(session: Session) -> None:
     assert session.json("show", "talk")["messageId"] == "m4"
     text = session.context("show", "t")
     for part in ("for message m4 of conversation talk-1", "--- system", "--- user m4", "<note_context>"):
         assert part in text
     assert "[toolResult look_up call-1]" in text and "Answer to m2." in text
-
-
-def test_all_five_layers_are_shown_with_size_and_whether_they_are_stable(session: Session) -> None:
-    text = session.context("show", "talk-1", "--message", "m2", "--layers")
-    for layer in session.sent["m2"]["manifest"]["layers"]:
-        stable = "stable" if layer["stable"] else "changed"
-        assert re.search(rf"{layer['id']} +{layer['tokens']:,} tokens +{layer['bytes']:,} bytes +{stable}", text)
-        assert f"--- {layer['id']}" in text
-    assert re.search(r"L1_SYSTEM .* 1,\d+ cached", text)
-
-
-def test_the_manifest_says_what_could_not_be_had(session: Session) -> None:
-    text = session.context("show", "talk-1", "--message", "m1", "--manifest")
-    assert re.search(r"L3_TURN +failed +note +gone.md .*NOTE_NOT_FOUND", text)
-    assert re.search(r"L4_STRIP +full +note +a.md .*cached +sent", session.context("show", "t", "--manifest"))
 
 
 def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
@@ -140,22 +117,6 @@ def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
     assert told["prompts"][2]["expected"] == told["prompts"][1]["estimate"]
     text = session.context("show", "talk-1", "--cache")
     assert "4 prompts: 1 hit, 2 misses, 1 not reported; 1,650 of 6,000 tokens came from the cache" in text
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("show", "nothing"),
-        ("show", "talk-1", "--message", "nothing"),
-        ("show", "talk-1", "--message", "m1", "--cache"),
-        ("show", "talk-1", "/nowhere"),
-        ("diff", "m1", "nothing"),
-        ("diff", "m1", "m2", "--conversation", "nothing"),
-    ],
-)
-def test_what_there_is_none_of_is_an_error_in_one_line(session: Session, arguments: tuple[str, ...]) -> None:
-    done = session.running.cli("context", *arguments)
-    assert (done.returncode, done.stdout) == (2, "") and done.stderr
 
 
 # -- diff --
@@ -181,31 +142,6 @@ def test_a_diff_names_the_first_layer_that_changed_what_stays_cached_and_the_tex
 
 
 # -- wherever the log is --
-
-
-def test_a_data_directory_and_a_bundle_show_the_same_without_daemon_and_vault(
-    session: Session, gone: Path, tmp_path: Path
-) -> None:
-    bundle = tmp_path / "all.wsb"
-    made = session.running.cli("bundle", "-o", str(bundle), "--last", "1000", "--data-dir", str(gone))
-    assert made.returncode == 0, made.stderr
-    for form in ((), ("--layers",), ("--manifest",), ("--cache",), ("--json",)):
-        told = session.context("show", "talk-1", *form)
-        for place in (gone, bundle):
-            env = {"WORKSPACED_SOCKET": "/nowhere"}
-            done = session.running.cli("context", "show", "talk-1", str(place), *form, env=env)
-            assert (done.returncode, done.stdout) == (0, told)
-    piped = session.running.cli("context", "show", "talk-1", "-", stdin=bundle.read_bytes())
-    assert piped.stdout == session.context("show", "talk-1")
-
-
-def test_where_the_texts_are_gone_it_is_not_recorded_and_the_rest_is_told(session: Session, gone: Path) -> None:
-    remove_texts(gone)
-    for form in ((), ("--layers",), ("--manifest",)):
-        done = session.running.cli("context", "show", "talk-1", str(gone), *form)
-        assert (done.returncode, done.stdout) == (1, "") and "NOT_RECORDED" in done.stderr
-    assert session.running.cli("context", "list", str(gone)).stdout == session.context("list")
-    assert session.running.cli("context", "show", "talk-1", str(gone), "--cache").returncode == 0
 
 
 # -- verifying --
@@ -241,10 +177,3 @@ def test_the_first_prompt_that_is_assembled_otherwise_is_shown_as_a_difference(
 
 
 # -- status --
-
-
-def test_status_counts_hits_and_misses_with_their_causes(session: Session) -> None:
-    [told] = json.loads(session.running.cli("status", "--json").stdout)["conversations"]["latest"]
-    assert (told["id"], told["cache"]["hits"], told["cache"]["misses"]) == ("talk-1", 1, 2)
-    assert told["cache"]["causes"] == {cache_accounting.FIRST: 1, cache_accounting.EVICTED: 1}
-    assert "context    talk-1: 4 prompts, 1 cache hit, 2 misses" in session.running.cli("status").stdout

@@ -51,15 +51,6 @@ def test_doctor_names_notes_that_a_flag_withholds_which_is_not_understood(daemon
     assert len(unclear) == 1 and unclear[0].startswith("a.md, line 2: ") and "privte" in unclear[0]
 
 
-def test_doctor_says_to_correct_the_rules_file(daemon: Any) -> None:
-    running = daemon(notes={"a.md": "# A\n", ".workspacedignore": "ok/\n[z-a]\n"})
-    problem = doctor(running)["problem"]
-    assert ".workspacedignore, line 2" in problem["says"]
-    assert problem["fix"].startswith(f"Correct {running.vault.resolve() / '.workspacedignore'}")
-    running.add({".workspacedignore": "ok/\n"})
-    assert "problem" not in doctor(running)
-
-
 def test_what_an_extra_brings_is_installed_by_the_command_of_the_hint() -> None:
     command = shlex.split(PackageMissing("A link", "nats").hint.removeprefix("Install them: "))
     done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, timeout=120)
@@ -84,29 +75,6 @@ def test_before_the_first_start_the_step_is_to_start_the_daemon(daemon: Any, com
     assert done.returncode == 3 and "[NO_DAEMON]" in done.stderr
     assert "Workspace default has no log yet" in done.stderr
     assert "`workspaced start DIR`" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("action", "hint"),
-    [
-        (["note_pin", "note=a.md"], "Did you mean note_pinned"),
-        (["fly"], "Actions: active_note_cleared, active_note_set, "),
-        (["note_pinned", "nte=a.md"], "note_pinned takes note: a note's path; "),
-        (["note_pinned", "note=a.md", "index=-1"], "index: a whole number of at least 0"),
-        (["note_pinned", "note=../a.md"], "such as 'work/plan.md'"),
-        (["temporary_tab_opened", "note=a.md", "source=x"], "source: one of history, navigation, search"),
-        (["selection_changed", "note=a.md", "startLine=2", "endLine=1"], "endLine: a whole number of at least 1"),
-        (["vault_switched", "vaultId=x"], "Open vaults: vault."),
-        (["note_pinned", "note=a.md", "--to-vault", "x"], "Open vaults: vault."),
-        (["pinned_notes_reordered", 'notes=["x.md"]'], "Name each exactly once"),
-        (["note_pinned", "note"], "Such as note=work/plan.md"),
-    ],
-    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
-)
-def test_a_refused_publish_says_what_is_allowed(shared: Any, action: list[str], hint: str) -> None:
-    done = shared.cli("publish", *action)
-    assert done.returncode == 2
-    assert hint in done.stderr.splitlines()[-1]
 
 
 def test_a_command_to_paste_names_any_note_and_holds_nothing_that_a_terminal_obeys() -> None:

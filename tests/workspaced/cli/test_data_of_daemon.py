@@ -13,23 +13,6 @@ def test_log_verify_reads_the_daemons_log_beside_it(daemon: Any) -> None:
     assert running.connect().state()["activeNote"]["id"] == "a.md"
 
 
-def test_log_verify_without_a_name_finds_the_only_daemon(daemon: Any) -> None:
-    running = daemon("--workspace", "elsewhere")
-    done = running.cli("log", "verify", env={"WORKSPACED_SOCKET": ""})
-    assert done.returncode == 0 and "2 events" in done.stdout
-    assert done.stderr.startswith("workspace elsewhere: ")
-
-
-def test_doctor_looks_at_the_daemons_data_directory(daemon: Any) -> None:
-    running = daemon()
-    found = {each["about"]: each for each in json.loads(running.cli("doctor", "--json").stdout)}
-    assert found["data"]["says"] == str(running.data)
-    assert found["lock"]["says"] == f"held by pid {running.pid}"
-    assert "2 events" in found["log"]["says"]
-    assert {"version", "settings", "data", "log", "snapshot", "socket", "daemon"} <= found.keys()
-    assert all(each["level"] != "problem" for each in found.values())
-
-
 READ = ("log export", "log show 3", "log search beta --json", "calls --json", "calls stats")
 
 

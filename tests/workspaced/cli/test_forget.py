@@ -21,8 +21,6 @@ from workspaced_events.ids import NoteId
 from workspaced_events.log.data_directory import ERASURE, ERASURE_READY
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.privacy.erasure import prepare
-from workspaced_events.replay.open import open_source
-from workspaced_tools.replay.verify import Outcome, Verified, verify
 
 SECRET = "private/Geheimplan Falke.md"
 NOTES = {
@@ -111,17 +109,6 @@ def test_a_note_is_forgotten_and_the_daemon_goes_on_without_it(seen: Any) -> Non
         assert "event_forgotten" in {event["type"] for event in events}
     assert telling(seen) == []
     (seen.root / "kept.md").rename(seen.vault / SECRET)
-
-
-def test_no_call_that_stays_answers_otherwise_not_even_one_that_only_counted_the_note(seen: Any) -> None:
-    assert forget(seen, SECRET, "--yes").returncode == 0
-    found: list[Verified] = []
-    with open_source(seen.data) as source:
-        verify(source, found.append)
-    outcomes = [made.outcome for made in found]
-    assert Outcome.DIFFERENT not in outcomes
-    assert Outcome.SAME in outcomes
-    assert seen.cli("replay", "--verify", str(seen.data)).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -215,11 +202,3 @@ def test_a_daemon_that_starts_finishes_what_was_interrupted(seen: Any) -> None:
         assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["other.md"]
         assert client.call("workspaced/status")["degraded"] == []
     assert not (seen.data / ERASURE).exists()
-
-
-def test_asked_again_it_finishes_what_was_interrupted(seen: Any) -> None:
-    interrupted(seen)
-    done = forget(seen, SECRET, "--yes")
-    assert done.returncode == 0 and "finished" in done.stderr
-    assert not [name for name in telling(seen) if not name.startswith("cache")]
-    assert seen.cli("log", "verify", "--data-dir", str(seen.data)).returncode == 0

@@ -1,12 +1,9 @@
 """The bar that a person sees while a large vault is indexed."""
 
-import errno
 import io
-import threading
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from rich.console import Console
 
 from workspaced.cli.daemon.index_progress import IndexingBars
@@ -67,26 +64,3 @@ def test_closing_ends_the_drawing_of_an_index_that_is_still_being_built() -> Non
     bars = IndexingBars(service_of(vault), Console(file=io.StringIO(), force_terminal=True, width=100))
     bars.close()
     assert not bars._thread.is_alive()
-
-
-@pytest.mark.parametrize("writes", [0, 3])
-def test_a_terminal_that_is_gone_ends_the_bar_and_nothing_else(
-    writes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unexpected: list[Any] = []
-    monkeypatch.setattr(threading, "excepthook", unexpected.append)
-
-    class Gone(io.StringIO):
-        left = writes
-
-        def write(self, text: str) -> int:
-            if self.left == 0:
-                raise OSError(errno.EIO, "Input/output error")
-            self.left -= 1
-            return super().write(text)
-
-    bars = IndexingBars(service_of(FakeVault(10_000)), Console(file=Gone(), force_terminal=True, width=100))
-    bars._thread.join(60)
-    assert not bars._thread.is_alive()
-    bars.close()
-    assert unexpected == []

@@ -1,6 +1,5 @@
 """A published note that the vault does not hold: recorded, with a warning that names near ones."""
 
-import json
 from typing import Any
 
 import pytest
@@ -47,13 +46,6 @@ def test_it_is_recorded_and_a_warning_names_near_notes_that_may_be_named(served:
     if arguments[0] == "active_note_set":
         with served.connect() as client:
             assert client.state()["activeNote"]["id"] == arguments[1].removeprefix("note=")
-
-
-def test_a_wrong_folder_names_the_note_itself(served: Any) -> None:
-    done = served.cli("publish", "note_pinned", "note=Kitchen budget.md", "--json")
-    (warning,) = json.loads(done.stdout)["warnings"]
-    assert warning["note"] == "Kitchen budget.md"
-    assert warning["near"][0]["path"] == "work/Kitchen budget.md"
 
 
 def test_actions_on_standard_input_are_checked_as_well(served: Any) -> None:

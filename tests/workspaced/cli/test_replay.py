@@ -12,9 +12,6 @@ import pytest
 
 from workspaced.cli import run
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal.actions import Action
-from workspaced_events.journal.opening import open_journal
-from workspaced_events.log.disk import RealDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.replay.json_lines import export_lines
@@ -90,18 +87,6 @@ class TestUntil:
         assert json.loads(replay(EVENTS, "--json", "--until", until).out) == state_json(EVENTS[:seq])
         assert len(replay(EVENTS, "--watch", "--json", "--until", until).out.splitlines()) == seq
 
-    @pytest.mark.parametrize("many", [10_000, 10_001])
-    def test_it_ends_there_wherever_batches_do(self, replay: Any, many: int) -> None:
-        pin = (c.NotePinned(note=A), V)
-        clear = (c.ActiveNoteCleared(), V)
-        events = [
-            msgspec.structs.replace(each, time="2026-03-01T10:00:00.000000Z")
-            for each in events_of([SESSION[0], *[clear] * (many - 1), pin, *[clear] * 10_000])
-        ]
-        assert f"{many} events folded" in replay(events, "--until", str(many)).out
-        late = [msgspec.structs.replace(each, time="2027-01-01T00:00:00.000000Z") for each in events[many:]]
-        assert f"{many} events folded" in replay([*events[:many], *late], "--until", "2026-12-31").out
-
     @pytest.mark.parametrize(
         ("until", "named"),
         [
@@ -165,32 +150,6 @@ class TestStepsAsText:
     def test_what_is_unknown_is_shown_as_it_stands(self, replay: Any, raw: bytes, text: str | None) -> None:
         event = UnknownEvent(1, EventId("x"), time_of(1), "ui", V, kind="note_starred", data=msgspec.Raw(raw))
         assert (text or raw.decode()) in replay([event], "--watch").out
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """A data directory of several segments."""
-    root = tmp_path / "data"
-    root.mkdir()
-    journal = open_journal(RealDisk(root), version="t", segment_bytes_max=2_000)
-    for action in [c.VaultOpened(V, "v", "/v"), *[c.ActiveNoteSet(note=A), c.ActiveNoteCleared()] * 30]:
-        journal.writer.submit([Action(action)], "ui", lambda _outcome: None)
-        journal.writer.commit()
-    journal.writer.close()
-    return root
-
-
-@pytest.mark.parametrize("flags", [[], ["--watch"]], ids=str)
-def test_a_damaged_log_is_refused(directory: Path, capfd: pytest.CaptureFixture[str], flags: list[str]) -> None:
-    assert run(["replay", str(directory), *flags]) == 0
-    segment = sorted((directory / "log").iterdir())[1]
-    content = bytearray(segment.read_bytes())
-    content[len(content) // 2] ^= 1
-    segment.write_bytes(content)
-    capfd.readouterr()
-    assert run(["replay", str(directory), *flags]) == 4
-    assert segment.name in capfd.readouterr().err
-    assert run(["replay", str(directory), *flags, "--until", "2"]) == 0  # what is behind is not read
 
 
 def test_reading_an_export_tells_how_far_it_is(tmp_path: Path) -> None:

@@ -28,12 +28,3 @@ def test_a_socket_that_a_sandbox_does_not_see_gets_a_place_that_it_sees(
     assert finding["fix"].startswith(f"workspaced serve --socket {home / 'workspaced.sock'}")
     [cured] = findings(here, "--socket", str(home / "workspaced.sock"))
     assert cured["level"] == "ok"
-
-
-def test_a_snap_does_not_see_what_is_hidden_in_the_home(daemon: Any) -> None:
-    here = daemon(start=False)
-    home = Path(here.env["HOME"])
-    for traces in (".var/app/md.obsidian.Obsidian", "snap/code"):
-        (home / traces).mkdir(parents=True)
-    found = {each["says"].split()[0]: each["level"] for each in findings(here, "--socket", str(home / ".w" / "s"))}
-    assert found == {"Obsidian": "ok", "VS": "warning"}

@@ -11,7 +11,6 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -117,47 +116,6 @@ def test_whatever_the_way_there_a_position_shows_the_fold_of_what_is_before_it(
         assert view.events == len(events) and 0 <= view.position <= len(events)
 
 
-@settings(max_examples=examples(50))
-@given(st.lists(AN_ACTION, max_size=25), st.sets(st.sampled_from(["note_pinned", "zoom_set", "note_renamed"])))
-def test_a_filter_stops_at_just_the_events_it_names(actions: list[Data | None], types: set[str]) -> None:
-    vaults = [c.VaultOpened(V, "v", "/v"), c.VaultOpened(W, "w", "/w"), c.VaultSwitched(W)]
-    some = [
-        None,
-        c.NotePinned(note=NOTES[0]),
-        c.SharingSet("x", "none"),
-        c.NoteRenamed(from_=NOTES[0], to=NOTES[1]),
-    ]
-    events = events_of([*vaults, *some, *actions])
-    stepper = stepper_of(events)
-    stepper.filter(",".join(["changes", *types]))
-    wanted = [
-        position
-        for position, event in enumerate(events, start=1)
-        if (not types or event.type in types) and expected(events, position, None)[2]
-    ]
-    stops = []
-    for number in range(1, len(wanted) + 1):
-        stepper.move(1)
-        assert (stepper.view().stop, stepper.view().stops) == (number, len(wanted))
-        stops.append(stepper.position)
-    assert stops == wanted
-    stepper.move(1)
-    assert [stepper.position] == (wanted or [0])[-1:]
-    stepper.move(-len(events))
-    assert stepper.position == 0
-
-
-def test_a_part_of_a_log_is_named_by_its_own_sequences() -> None:
-    stepper = stepper_of(events_of([c.NotePinned(note=note) for note in NOTES], first=100))
-    stepper.jump("101")
-    assert stepper.position == 2
-    stepper.jump("99")
-    assert stepper.position == 0
-    for outside in ("98", "103"):
-        with pytest.raises(InvalidArgument):
-            stepper.jump(outside)
-
-
 # -- what the terminal shows --
 
 
@@ -191,13 +149,6 @@ def test_keys_move(keys: list[str], position: int) -> None:
     assert f"{position} of 200 events" in pressed(Watching(stepper_of(pins(200), at=50)), *keys)
 
 
-def test_no_terminal_is_too_small() -> None:
-    for watching in (Watching(stepper_of([])), Watching(stepper_of(pins(30), at=7))):
-        watching.press("/")
-        for columns, rows in product((1, 7, 89, 90), (1, 2, 5)):
-            assert drawn(watching, columns, rows)
-
-
 def test_a_step_shows_the_event_the_difference_and_the_state_and_what_was_typed_wrong() -> None:
     watching = Watching(stepper_of(pins(3), at=3))
     shown = drawn(watching)
@@ -208,17 +159,6 @@ def test_a_step_shows_the_event_the_difference_and_the_state_and_what_was_typed_
     assert watching.press("/") and watching.press("q") and watching.press(ESCAPE), "q that is typed"
     assert not watching.press("q")
     assert "more lines" in drawn(Watching(stepper_of(pins(60), at=60)))
-
-
-def test_control_characters_are_shown_not_obeyed() -> None:
-    evil = NoteId("\x1b[2J\u202e\x07.md")
-    stepper = stepper_of(events_of([c.VaultOpened(V, "v", "/v"), c.ActiveNoteSet(note=evil)]), at=2)
-    watching = Watching(stepper)
-    shown = pressed(watching, *"f\x07\x9b", "\u202e")
-    assert "x1b[2J" in shown
-    assert not {"\x1b[2J", "\u202e", "\x07", "\x9b"} & {
-        shown[at : at + size] for at in range(len(shown)) for size in (1, 4)
-    }
 
 
 # -- in a terminal --
@@ -313,11 +253,3 @@ def test_ctrl_c_gives_the_terminal_back(log: Path) -> None:
         at.type(b"\x03")
         at.until(RESTORED)
         assert at.code() == 130 and at.echoes() and b"Traceback" not in at.output
-
-
-def test_an_export_on_standard_input_leaves_the_keyboard_free(log: Path) -> None:
-    with terminal("-", stdin=log.read_bytes()) as at:
-        at.until(b"1 of 40 events")
-        at.type(b"Gq")
-        at.until(RESTORED)
-        assert at.code() == 0

@@ -1,6 +1,5 @@
 """Which workspace a command acts on: it is named, and one that nobody named is not changed without asking."""
 
-import json
 import os
 import pty
 import select
@@ -41,13 +40,6 @@ def seq(running: Any) -> int:
         return int(client.call("workspaced/status")["seq"])
 
 
-def test_a_command_names_the_only_daemon_where_that_is_not_the_default_one(only: Any) -> None:
-    done = run(only, "state", "--json")
-    assert json.loads(done.stdout) and done.returncode == 0
-    assert done.stderr == f"workspace only: {only.vault.resolve()} (the only one that runs)\n"
-    assert run(only, "state", "--workspace", "only").stderr == ""
-
-
 def test_a_command_acts_on_the_default_daemon_in_silence_and_a_write_names_it(daemon: Any) -> None:
     default = daemon()
     other = daemon("--workspace", "other", env={"HOME": default.env["HOME"]})
@@ -57,12 +49,6 @@ def test_a_command_acts_on_the_default_daemon_in_silence_and_a_write_names_it(da
     assert written.returncode == 0 and written.stderr == f"workspace default: {default.vault.resolve()}\n"
     with other.connect() as client:
         assert client.state()["activeNote"] is None
-
-
-def test_a_name_that_no_daemon_has_is_answered_with_those_that_run(only: Any) -> None:
-    done = run(only, "state", "--workspace", "onyl")
-    assert done.returncode == 3 and "`workspaced start DIR`" in done.stderr
-    assert f"Or add one of: --workspace only (serves {only.vault.resolve()})." in done.stderr
 
 
 def test_a_write_to_the_only_daemon_that_is_not_the_default_one_fails_with_the_step_to_take(only: Any) -> None:

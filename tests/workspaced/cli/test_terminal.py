@@ -2,7 +2,6 @@
 
 import os
 import pty
-import signal
 import subprocess
 import sys
 import time
@@ -47,17 +46,6 @@ def test_output_fits_sixty_columns_and_breaks_no_word(asked: Any, command: list[
             assert set(line.split()) <= words, line
 
 
-def test_columns_drop_in_the_stated_order(asked: Any) -> None:
-    order = ["TOOK", "BYTES", "~TOKENS", "CLIENT", "TIME"]
-    counts = []
-    for width in (200, 120, 100, 80, 60):
-        head = asked.cli("calls", env={"COLUMNS": str(width)}).stdout.splitlines()[0].split()
-        gone = [name for name in order if name not in head]
-        assert gone == order[: len(gone)] and {"SEQ", "TOOL", "ARGUMENTS"} <= set(head)
-        counts.append(len(gone))
-    assert counts == sorted(counts) and counts[0] == 0 < counts[-1]
-
-
 @pytest.mark.parametrize("command", [["calls"], ["state"], ["replay", "DATA", "--watch"]])
 def test_times_are_local_and_utc_on_request(asked: Any, command: list[str]) -> None:
     arguments = [str(asked.data) if each == "DATA" else each for each in command]
@@ -65,12 +53,6 @@ def test_times_are_local_and_utc_on_request(asked: Any, command: list[str]) -> N
     assert "+05:30" in local
     utc = asked.cli(*arguments, "--utc", env={"TZ": "XYZ-5:30"}).stdout
     assert "+05:30" not in utc and time.strftime("%Y-%m-%d", time.gmtime()) in utc
-
-
-def test_a_local_time_is_taken_as_a_position(asked: Any) -> None:
-    (line,) = [each for each in asked.cli("state", env={"TZ": "XYZ-5:30"}).stdout.splitlines() if "since" in each]
-    moment = line.partition("since ")[2]
-    assert asked.cli("calls", "--since", moment).returncode == 0
 
 
 @pytest.mark.parametrize(("term", "coloured"), [("dumb", False), ("xterm", True)])
@@ -96,22 +78,3 @@ def test_a_dumb_terminal_gets_no_colour(asked: Any, term: str, coloured: bool) -
     finally:
         os.close(ours)
     assert (b"\x1b[" in said) is coloured, said
-
-
-def test_watch_ends_when_its_reader_does_without_a_further_event(asked: Any) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "workspaced", "watch", "--since", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**asked.env, "WORKSPACED_SOCKET": str(asked.socket)},
-    )
-    assert process.stdout is not None and process.stderr is not None
-    try:
-        assert process.stdout.readline()
-        process.stdout.close()
-        assert process.wait(60) == 0
-        assert process.stderr.read() == b""
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait(60)
-        process.stderr.close()

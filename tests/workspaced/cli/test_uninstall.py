@@ -76,29 +76,6 @@ def test_afterwards_a_home_is_as_it_was(home: Home) -> None:
     assert home.run("uninstall", "--yes").stdout == "Nothing of workspaced is on this machine but the package.\n"
 
 
-def test_data_that_is_kept_is_served_again(home: Home) -> None:
-    lived_in(home)
-    config = home.path / ".config/workspaced/config.toml"
-    config.parent.mkdir()
-    config.write_text('deny = ["secret/"]\n')
-    done = home.run("uninstall", "--yes", "--keep-data")
-    assert done.returncode == 0 and config.exists()
-    assert f"stays     {config}: your settings\n" in done.stdout
-    home.run("start", home.notes)
-    assert "active       below/Plan.md" in home.run("state").stdout
-
-
-@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("\n", False), ("\x04", False)])
-def test_a_person_sees_what_would_go_and_decides(home: Home, answer: str, gone: bool) -> None:
-    home.run("start", home.notes)
-    data = home.path / ".local/share/workspaced/default"
-    unasked = home.run("uninstall")
-    assert "Nothing was removed: add --yes, or run it in a terminal.\n" in unasked.stderr and data.exists()
-    code, shown = home.answered(answer, "uninstall")
-    assert str(data) in shown[: shown.index(home.question)] and data.exists() != gone
-    assert code == (0 if gone else 130)
-
-
 def test_what_others_put_beside_ours_stays(home: Home) -> None:
     """In folders of our names, in a data directory that the user chose, in settings, and in the demo's notes."""
     chosen = home.root / "chosen"
@@ -121,18 +98,6 @@ def test_what_others_put_beside_ours_stays(home: Home) -> None:
     backup = settings.with_name("settings.json.before-workspaced")
     assert f"stays     {backup}: {settings} as it was, which has changed since\n" in done.stdout
     assert os.listdir(chosen) == ["mine.txt"] and not config.exists()
-
-
-@pytest.mark.parametrize(("answer", "stays"), [("\n", True), ("y\n", False)])
-def test_a_copy_of_the_sample_with_notes_of_somebody_goes_by_a_word_of_its_own(
-    home: Home, answer: str, stays: bool
-) -> None:
-    home.run("demo", "--serve")
-    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
-    (demo / "notes/Mine.md").write_text("mine")
-    code, shown = home.answered(f"y\n{answer}", "uninstall")
-    assert code == 0 and f"Remove {demo}, where somebody has written? [y/N]" in shown
-    assert (demo / "notes/Mine.md").exists() == stays == demo.exists() and home.daemons() == []
 
 
 def test_what_belongs_to_another_home_or_runs_is_left_alone(home: Home) -> None:
@@ -177,18 +142,6 @@ def test_a_link_is_not_followed(home: Home) -> None:
     assert (elsewhere / "default/log/HEAD").read_text() == "theirs"
 
 
-def test_settings_that_the_environment_named_then_are_said(home: Home) -> None:
-    other = home.root / "other"
-    home.env["CODEX_HOME"] = str(other)
-    assert home.run("connect", "codex", "--vault", home.notes).returncode == 0
-    del home.env["CODEX_HOME"]
-    done = home.run("uninstall", "--yes")
-    assert f"stays     {other}/config.toml was connected when the environment named it" in done.stdout
-    home.env["CODEX_HOME"] = str(other)
-    home.run("uninstall", "--yes")
-    assert not other.exists()
-
-
 def test_a_service_is_stopped_and_goes(home: Home) -> None:
     said = home.root / "said"
     home.has("systemctl")
@@ -228,45 +181,6 @@ def test_programs_of_ours_that_run_are_ended_and_what_killed_ones_left_goes(home
     ]
     assert f"state     {killed[1].started['lock']} (" in done.stdout
     assert everything(home) == before
-
-
-def test_broken_settings_are_said_and_the_rest_goes(home: Home) -> None:
-    home.run("start", home.notes)
-    config = home.path / ".config/workspaced/config.toml"
-    config.parent.mkdir()
-    config.write_text("data_dir = [\n")
-    done = home.run("uninstall", "--yes")
-    assert done.returncode == 0 and "stays     folders that your settings name: " in done.stdout
-    assert not (home.path / ".local/share/workspaced").exists() and not config.exists()
-
-
-def test_broken_settings_of_a_program_are_said_if_we_have_written_there_and_its_other_files_go(home: Home) -> None:
-    home.has("claude", "codex")
-    assert home.run("start", home.notes, "--yes").returncode == 0
-    (home.path / ".codex/config.toml").write_text("broken = [")
-    (home.path / ".claude.json").write_text("{broken")
-    (home.path / ".cursor").mkdir()
-    (home.path / ".cursor/mcp.json").write_text("{broken")
-    assert "workspaced" in (home.path / ".claude/settings.json").read_text()
-    done = home.run("uninstall", "--yes")
-    stays = [line for line in done.stdout.splitlines() if line.startswith("stays")]
-    [codex] = [line for line in stays if line.startswith("stays     Codex: ")]
-    assert "every entry whose command is `workspaced`" in codex and "\\n" not in codex
-    assert any("config.toml as it was" in line for line in stays)
-    assert any(line.startswith("stays     Claude Code: ") for line in stays)
-    assert "environment" not in done.stdout and "Cursor" not in done.stdout
-    assert (home.path / ".claude/settings.json").read_text() == SETTINGS[".claude/settings.json"]
-
-
-def test_a_folder_that_others_may_not_write_to_is_a_problem_with_a_name(home: Home) -> None:
-    if os.getuid() == 0:
-        pytest.skip("root may remove anything")
-    home.run("start", home.notes)
-    log: Path = home.path / ".local/share/workspaced/default/log"
-    log.chmod(0o500)
-    done = home.run("uninstall", "--yes")
-    log.chmod(0o700)
-    assert done.returncode == 1 and f"Cannot remove {log}" in done.stderr
 
 
 @pytest.mark.thorough

@@ -26,13 +26,6 @@ def test_what_leaves_the_log_is_its_owners_alone(shared: Any, tmp_path: Path, co
     assert list(tmp_path.iterdir()) == [output]
 
 
-def test_a_folder_that_is_not_there_is_an_error_that_names_the_output(shared: Any, tmp_path: Path) -> None:
-    output = tmp_path / "none" / "written"
-    done = shared.cli("log", "export", "-o", str(output))
-    assert done.returncode == 2 and "[INVALID_ARGUMENT]" in done.stderr
-    assert f"Cannot write {output}: No such file or directory." in done.stderr and ".tmp" not in done.stderr
-
-
 def test_the_draft_is_closed_to_others_whatever_the_umask(tmp_path: Path) -> None:
     output = tmp_path / ("n" * 255)  # as long as a name may be
     drafts: list[tuple[str, int]] = []

@@ -75,15 +75,6 @@ def test_the_sync_client_connects_anew_after_a_crash_and_records_once(daemon: An
     assert not receipt["duplicate"] and client.server["instance"] != first
 
 
-def test_a_publish_that_meets_a_restarted_daemon_is_retried(daemon: Any) -> None:
-    running = daemon()
-    client = running.connect()
-    running.kill()
-    running.start()
-    (receipt,) = client.publish([looked_at("b.md")])  # its connection is dead, and it does not know yet
-    assert client.call("workspaced/log", {"from": receipt["seq"]})["events"][0]["data"] == {"note": "b.md"}
-
-
 def test_an_answer_that_does_not_come_is_a_timeout(shared: Any) -> None:
     with connect(shared.socket, timeout_s=1) as client:  # half of what that call waits
         with pytest.raises(TimedOut):
@@ -121,30 +112,10 @@ async def test_the_async_client_does_what_the_sync_one_does(shared: Any) -> None
             assert names_both_versions(raised.value), raised.value.hint
 
 
-async def test_without_a_daemon_opening_says_so(daemon: Any) -> None:
-    with pytest.raises(NoDaemon):
-        async with Client.open(daemon.root() / "none"):
-            pass
-
-
 async def test_an_error_in_the_callers_block_comes_out_as_it_is(shared: Any) -> None:
     with pytest.raises(ZeroDivisionError):
         async with Client.open(shared.socket):
             raise ZeroDivisionError
-
-
-async def test_many_requests_share_a_connection(shared: Any) -> None:
-    with anyio.fail_after(LIMIT_S):
-        async with Client.open(shared.socket) as client:
-            receipts: list[Any] = []
-
-            async def publish(number: int) -> None:
-                receipts.extend(await client.publish([looked_at(f"n{number}.md")]))
-
-            async with anyio.create_task_group() as tasks:
-                for number in range(100):
-                    tasks.start_soon(publish, number)
-            assert len({receipt["seq"] for receipt in receipts}) == 100
 
 
 async def test_a_subscription_is_a_stream_of_notices(shared: Any) -> None:
@@ -191,29 +162,6 @@ async def test_a_burst_of_views_is_the_first_and_the_newest(shared: Any) -> None
             with pytest.raises(RemoteError):
                 await client.show(active="../outside.md")
             assert await client.show(active="n5.md")
-
-
-async def test_what_was_in_flight_at_the_crash_is_recorded_once(daemon: Any) -> None:
-    running = daemon()
-    with anyio.fail_after(LIMIT_S):
-        async with Client.open(running.socket) as client:
-            receipts: list[Any] = []
-
-            async def publish() -> None:
-                for number in range(150):
-                    receipts.extend(await client.publish([looked_at(f"n{number}.md")]))
-
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(publish)
-                while len(receipts) < 20:
-                    await anyio.lowlevel.checkpoint()
-                running.kill()
-                await anyio.to_thread.run_sync(running.start)
-            sequences = [receipt["seq"] for receipt in receipts]
-            assert len(set(sequences)) == 150 and sequences == sorted(sequences)
-            with running.connect() as other:
-                events = other.call("workspaced/log", {"types": ["active_note_set"], "limit": 10_000})["events"]
-            assert [event["data"]["note"] for event in events] == [f"n{number}.md" for number in range(150)]
 
 
 async def test_while_no_daemon_runs_a_call_times_out_and_the_client_lives_on(daemon: Any) -> None:

@@ -56,14 +56,6 @@ def test_a_tools_method_gives_its_answer_as_a_struct(looking: Any, tool: str) ->
         assert contained(msgspec.to_builtins(typed.data), plain["data"])
 
 
-def test_fields_are_attributes(looking: Any) -> None:
-    with looking.connect() as client:
-        found = client.get_current_note()
-        assert found.data.title == "Alpha" and "The first note" in found.data.content
-        named = client.get_note_by_reference(reference="Alpha", max_content_length=100)
-        assert named.data.resolved_by == "title" and named.truncation is None and named.data.path == named.data.id
-
-
 def test_a_failure_says_in_its_details_what_may_have_been_meant(looking: Any) -> None:
     with looking.connect() as client:
         absent = client.get_note_by_reference(reference="Alpa")

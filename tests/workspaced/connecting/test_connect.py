@@ -113,25 +113,6 @@ def test_opencode_has_one_list_and_in_version_2_its_servers_one_key_deeper(
     assert list(settings_of(home, "opencode")["mcp"]) == ["servers", "workspaced-notes"]
 
 
-@pytest.mark.parametrize("runtime", HOOK_PLACES)
-@pytest.mark.parametrize("part", ["mcp", "hook"])
-def test_one_part_can_be_had_alone(connect: Command, home: Path, vault: Path, runtime: str, part: str) -> None:
-    assert connect(runtime, "--vault", vault, "--only", part)[0] == 0
-    (text,) = all_files(home).values()
-    assert (b"mcp" in text and b"hooks" not in text) if part == "mcp" else b"mcp" not in text
-
-
-def test_json_tells_what_was_written_and_where_the_former_file_is(
-    connect: Command, home: Path, vault: Path
-) -> None:
-    path = write(home / ".claude/settings.json", '{"model": "opus"}\n')
-    _code, out, err = connect("claude", "--vault", vault, "--json")
-    servers, hooks = json.loads(out)["files"]
-    assert err == "" and servers["written"] and servers["backup"] is None
-    assert hooks["path"] == str(path) and "+" in hooks["difference"]
-    assert Path(hooks["backup"]).read_text() == '{"model": "opus"}\n'
-
-
 # -- names of entries --
 
 
@@ -499,16 +480,6 @@ def test_a_crash_leaves_no_backup_that_is_not_the_file_and_the_next_run_clears_a
     assert all_files(home) == before
 
 
-@pytest.mark.thorough
-def test_a_file_of_ten_megabytes_is_changed_in_place(connect: Command, home: Path, vault: Path) -> None:
-    text = json.dumps({f"key {number}": "x" * 90 for number in range(100_000)}, indent=2)
-    path = write(home / ".claude.json", text)
-    _code, _out, err = connect("claude", "--vault", vault, "--only", "mcp")
-    assert path.read_text().startswith(text[:-2]) and err.count("\n") < 30
-    connect("claude", "--remove")
-    assert path.read_text() == text
-
-
 # -- names of folders --
 
 
@@ -552,13 +523,6 @@ def test_a_folder_that_a_program_would_take_for_a_variable_needs_another_name(
     (tmp_path / "plain").symlink_to(vault)
     assert connect(runtime, "--vault", tmp_path / "plain")[0] == 0
     assert all(name.encode() not in text for text in all_files(home).values())
-
-
-@pytest.mark.parametrize(("runtime", "name"), [("codex", "${HOME}"), ("claude", "$HOME"), ("zed", "$HOME")])
-def test_what_a_program_takes_as_it_stands_is_connected(
-    connect: Command, tmp_path: Path, runtime: str, name: str
-) -> None:
-    assert connect(runtime, "--vault", folder(tmp_path / name), "--only", "mcp")[0] == 0
 
 
 def test_the_programs_own_variables_move_the_files(

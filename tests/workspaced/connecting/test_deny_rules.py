@@ -105,19 +105,6 @@ def test_rules_follow_the_vaults_and_those_of_others_stay(connect: Command, sett
     assert settings.read_text() == before
 
 
-def test_each_vault_has_its_own(connect: Command, settings: Path, vault: Path, tmp_path: Path) -> None:
-    other = tmp_path / "my"
-    other.mkdir()
-    (other / ".workspacedignore").write_text("x/\n")
-    for each in (vault, other):
-        connect("--vault", each)
-    assert len(rules(settings)) == 2
-    connect("--vault", other, "--remove")
-    assert [each.rpartition("/**/")[2] for each in rules(settings)] == ["secret/**)"]
-    connect("--remove")
-    assert not settings.exists()
-
-
 @pytest.mark.parametrize(
     ("ignored", "text", "says"),
     [

@@ -183,19 +183,6 @@ def test_the_last_call_of_a_program_is_found_by_its_clients_name_and_codex_is_no
     assert "installed, not trusted (open /hooks in Codex)" in done.stderr and "not trusted" in done.stdout
 
 
-def test_the_method_names_clients_by_their_last_moment(daemon: Factory) -> None:
-    running = daemon()
-    for name in ("first", "second", "first"):
-        with running.connect(name=name) as client:
-            client.tool("get_workspace_context", {})
-    with running.connect() as client:
-        answer = client.call("workspaced/clients")
-        newest = client.call("workspaced/calls", {"limit": 1})["calls"][0]
-    assert [each["client"] for each in answer["clients"]] == ["first", "second"]
-    assert answer["clients"][0]["lastCall"] == {"seq": newest["seq"], "time": newest["time"]}
-    assert answer["clients"][0]["lastVolunteered"] is None and answer["since"] is None
-
-
 class Called:
     """A log of one call of each client."""
 

@@ -12,7 +12,7 @@ from support.program_settings import PLACES, all_files, entry_of
 from workspaced.connecting.runtimes import RUNTIMES
 from workspaced_events.interpreter import installed_command
 
-from .conftest import Command, folder, write
+from .conftest import Command, write
 
 
 def entry(runtime: str, text: str) -> dict[str, Any]:
@@ -59,21 +59,6 @@ def test_an_entry_of_ours_is_brought_up_to_date_and_the_file_before_us_is_kept_o
     assert "already" in mcp("--install", "cursor", "--vault", "/n")[2]
     backup = f"{PLACES['cursor']}.before-workspaced"
     assert all_files(home).keys() == {PLACES["cursor"], backup} and all_files(home)[backup] == before.encode()
-
-
-def test_the_entry_of_another_folder_is_not_replaced_and_connect_keeps_one_for_its_own(
-    mcp: Command, connect: Command, home: Path, vault: Path, tmp_path: Path
-) -> None:
-    other = folder(tmp_path / "work")
-    for each in (vault, other, vault):
-        mcp("--install", "claude", "--vault", each, "--tools", "core")
-    before = all_files(home)
-    servers = json.loads(before[PLACES["claude"]])["mcpServers"]
-    assert {name: each["args"][-1] for name, each in servers.items()} == {
-        "workspaced": str(vault),
-        "workspaced-work": str(other),
-    }
-    assert connect("claude", "--vault", vault, "--only", "mcp")[0] == 0 and all_files(home) == before
 
 
 @pytest.mark.parametrize(

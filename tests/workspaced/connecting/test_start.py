@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import signal
 import subprocess
 import time
@@ -39,50 +38,6 @@ def test_a_folder_is_served_and_the_programs_that_are_there_are_connected(home: 
     assert again.stdout.startswith("1 note already served, workspace default.\nConnected already: Claude Code.\n")
     (running,) = home.daemons()
     assert b"--idle-exit-minutes" not in Path(f"/proc/{running['pid']}/cmdline").read_bytes()
-
-
-def test_without_a_folder_the_one_is_meant_that_the_user_is_in(home: Home) -> None:
-    done = home.run("start", "--json", cwd=home.notes)
-    answer = json.loads(done.stdout)
-    assert (answer["folder"], answer["vault"], answer["started"]) == (str(home.notes), str(home.notes), True)
-    inside = home.run("start", cwd=home.notes / "below")
-    assert inside.stdout.startswith(f"1 note already served as a part of {home.notes}, workspace default.\n")
-    assert len(home.daemons()) == 1
-
-
-def test_a_second_folder_gets_a_workspace_of_its_own(home: Home) -> None:
-    other = home.root / "other notes"
-    other.mkdir()
-    assert home.run("start", home.notes).stdout.endswith("Look: workspaced inspect\n")
-    said = home.run("start", other).stdout
-    [name] = {each["workspace"] for each in home.daemons()} - {"default"}
-    assert f"They are until `workspaced stop --workspace {name}`." in said
-    assert said.endswith(f"Look: workspaced inspect --workspace {name}\n")
-    [line] = [each.strip() for each in said.splitlines() if "&&" in each]
-    stop, install = (shlex.split(each)[1:] for each in line.split(" && "))
-    assert home.run(*stop).returncode == 0 and len(home.daemons()) == 1
-    done = home.run(*install, "--dry-run", "--manager", "systemd")
-    assert done.returncode == 0 and str(other) in done.stdout
-
-
-@pytest.mark.parametrize("how", ["environment", "settings"])
-def test_the_workspace_that_the_user_has_named_is_meant(home: Home, how: str) -> None:
-    if how == "environment":
-        home.env["WORKSPACED_WORKSPACE"] = "work"
-    else:
-        (home.path / ".config/workspaced").mkdir(parents=True)
-        (home.path / ".config/workspaced/config.toml").write_text('workspace = "work"\n')
-    assert json.loads(home.run("start", home.notes, "--json").stdout)["workspace"] == "work"
-    assert [each["workspace"] for each in home.daemons()] == ["work"]
-
-
-def test_a_folder_that_would_hold_our_own_files_is_refused_with_what_to_do(home: Home) -> None:
-    (home.path / "Mine.md").write_text("")
-    done = home.run("start", home.path)
-    assert done.returncode == 2 and f"lies in the vault {home.path}" in done.stderr
-    assert home.run("start", home.path, "--dry-run").stderr == done.stderr
-    assert "Serve a folder below it, or give another place by --data-dir or WORKSPACED_DATA_DIR." in done.stderr
-    assert home.daemons() == []
 
 
 @pytest.mark.parametrize("where", ["empty", "missing", "file"])
@@ -166,40 +121,3 @@ def test_an_interrupt_ends_the_daemon_that_was_starting_and_says_so(home: Home, 
     assert started.returncode == 130 and out == b""
     assert err.strip() == b"Interrupted: the daemon that was started has ended, and nothing was connected."
     assert not Path(f"/proc/{daemon}").exists() and home.daemons() == home.files() == []
-
-
-@pytest.mark.thorough
-def test_a_daemon_that_cannot_write_its_record_is_ended(home: Home) -> None:
-    """As on a full disk. `start` waits for it as long as for any."""
-    home.run("start", home.notes)
-    [running] = home.daemons()
-    [record] = (home.path / ".local/state/workspaced/daemons").glob("*.json")
-    home.run("stop")
-    (record / "in the way").mkdir(parents=True)
-    done = home.run("start", home.notes)
-    assert done.returncode == 3 and "does not listen after" in done.stderr
-    assert not Path(running["socket"]).exists() and home.run("status").returncode == 3
-    assert list(record.parent.glob(f"{record.name}.*")) == []
-
-
-def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_connected(home: Home) -> None:
-    home.has("claude", "gemini")
-    (home.path / ".gemini").mkdir()
-    (home.path / ".gemini" / "settings.json").write_text("{ broken")
-    done = home.run("start", home.notes, "--yes")
-    assert done.returncode == 0 and "Gemini CLI is not connected: " in done.stderr
-    assert len(home.servers()) == 1
-    home.has("gemini")
-    (home.bin / "claude").unlink()
-    (home.path / ".claude.json").unlink()
-    found = home.run("start", home.notes, "--yes")
-    assert "Gemini CLI is not connected: " in found.stderr and "No agent's program" not in found.stdout
-
-
-@pytest.mark.parametrize(
-    ("word", "meant"),
-    [("statsu", "status"), ("find", "log find")],
-)
-def test_a_command_that_there_is_not_has_near_ones_named(home: Home, word: str, meant: str) -> None:
-    done = home.run(word)
-    assert done.returncode == 2 and f"'{meant}'" in done.stderr

@@ -1,6 +1,5 @@
 """The daemon's life: who may start, where it listens, how it ends."""
 
-import json
 import os
 import queue
 import signal
@@ -8,14 +7,12 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.daemon import refusal
-from support.program import Program
 
 from workspaced.discovery import records
 from workspaced.errors import NoDaemon, RemoteError
@@ -62,33 +59,6 @@ def test_of_twenty_started_at_once_exactly_one_runs(daemon: Any) -> None:
     assert winner.stop() == 0
     for thread in watching:
         thread.join()
-
-
-@pytest.mark.parametrize("where", ["environment", "file"])
-def test_a_workspace_of_its_own_is_all_that_a_second_vault_needs(daemon: Any, where: str) -> None:
-    first = daemon(start=False)
-    home = Path(first.env["HOME"])
-    first.env |= {"XDG_RUNTIME_DIR": str(first.root), "XDG_CONFIG_HOME": str(home / "config")}
-    named = {"WORKSPACED_SOCKET": str(first.socket), "WORKSPACED_DATA_DIR": str(first.data)}
-    if where == "file":
-        config = home / "config" / "workspaced" / "config.toml"
-        config.parent.mkdir(parents=True)
-        config.write_text(f'socket = "{first.socket}"\ndata_dir = "{first.data}"\nworkspace = "mine"\n')
-        named = {}
-    first.start()
-    vault = first.root / "second"
-    vault.mkdir()
-    with Program(
-        "serve", "--workspace", "second", "--vault", vault, "--json", env={**first.env, **named}
-    ) as second:
-        found = {
-            each["workspace"]: each
-            for each in map(json.loads, first.cli("status", "--all", "--json").stdout.splitlines())
-        }
-        assert len(found) == 2 and found["second"]["vaults"] == [str(vault.resolve())]
-        assert (
-            second.started["socket"] == found["second"]["socket"] == str(first.root / "workspaced" / "second.sock")
-        )
 
 
 # -- where it listens --
@@ -257,13 +227,6 @@ def test_a_signal_under_load_ends_it_in_good_order(daemon: Any, number: int) -> 
     assert events[-1].type == "daemon_stopped" and events[-1].data.reason == signal.Signals(number).name
 
 
-def test_shutdown_is_answered_and_ends_it(daemon: Any) -> None:
-    running = daemon()
-    wire = running.wire()
-    assert wire.ask("workspaced/shutdown")["result"] == {}
-    assert wire.at_end() and running.wait() == 0 and not running.socket.exists()
-
-
 def test_a_signal_while_it_starts_leaves_nothing_half_done(daemon: Any) -> None:
     running = daemon(start=False)
     running.spawn()
@@ -337,15 +300,3 @@ def test_a_daemon_whose_stderr_is_on_a_full_disk_serves_and_ends_in_good_order(d
     with running.connect() as client:
         assert client.tool("get_workspace_context")["success"]
     assert running.stop() == 0
-
-
-def test_without_a_vault_the_hint_names_commands_that_help(daemon: Callable[..., Any]) -> None:
-    made = daemon(start=False)
-    serve = ("serve", "--data-dir", str(made.data), "--socket", str(made.socket), "--json")
-    with Program(*serve, env=made.env) as empty:
-        answer = made.ask("get_current_note")
-        assert (answer["code"], answer["error"]) == ("NO_ACTIVE_VAULT", "No vault is open")
-        assert "`workspaced stop`, then `workspaced start DIR`" in answer["message"]
-        assert made.cli("stop").returncode == 0 and empty.wait() == 0
-    made.start()
-    assert made.ask("get_current_note")["code"] == "NO_ACTIVE_NOTE"

@@ -80,13 +80,6 @@ def test_where_python_writes_beside_the_sources_nothing_changes(installed: Insta
     assert installed.ask(**FORBIDDEN) == NOTHING, "it is compiled already"
 
 
-def test_what_the_user_said_is_left(installed: Installed, tmp_path: Path) -> None:
-    assert installed.ask("-B")[:3] == [None, True, None]
-    own = str(tmp_path / "own")
-    assert installed.ask(**FORBIDDEN, PYTHONPYCACHEPREFIX=own) == [own, True, own, "1"]
-    assert not installed.folder.exists()
-
-
 def test_a_folder_that_others_may_change_is_not_used(installed: Installed, tmp_path: Path) -> None:
     cache = installed.folder.parent
     cache.parent.touch()

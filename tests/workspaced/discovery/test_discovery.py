@@ -110,23 +110,6 @@ def test_a_folder_within_a_vault_is_served_by_the_nearest(
     assert [each.workspace for each in discovery.running()] == ["inner", "outer"]
 
 
-def test_the_command_line_asks_the_daemon_that_serves_the_current_directory(daemon: Any) -> None:
-    first = daemon("--workspace", "first")
-    assert json.loads(run(first, "status", "--json").stdout)["workspace"] == "first", "the only one that runs"
-    second = daemon("--workspace", "second", env={"HOME": first.env["HOME"]})
-
-    def asked(*arguments: str, cwd: Path) -> str:
-        done = run(first, "status", "--json", *arguments, cwd=cwd)
-        return str(json.loads(done.stdout)["workspace"]) if done.returncode == 0 else done.stderr
-
-    assert asked(cwd=second.vault / "work") == "second"
-    assert asked(cwd=first.vault) == "first"
-    assert asked("--workspace", "first", cwd=second.vault) == "first"
-    assert "[NO_DAEMON]" in asked(cwd=first.root), "the default daemon is meant, and it does not run"
-    called = run(first, "call", "get_workspace_context", "--vault", str(second.vault), "--json")
-    assert called.returncode == 0 and called.stderr == ""
-
-
 # -- what is not ours is not believed --
 
 

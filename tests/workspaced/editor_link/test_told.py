@@ -1,15 +1,11 @@
 """What `workspaced ide` tells a session of Claude Code: what may be told without asking, and it is in the log."""
 
 import json
-import signal
 from itertools import groupby
 from typing import Any
 
 import pytest
-from support.editor_link import QUIET_S, Claude, Link
-
-from workspaced.limits import LINK_REPEAT_S
-from workspaced.volunteering.volunteering import OFFERS_MAX
+from support.editor_link import Claude, Link
 
 from .conftest import publish, select, show, volunteered
 
@@ -42,36 +38,6 @@ def test_a_session_is_told_the_present_and_then_each_change(world: Any, link: Li
         assert claude.told() == NOTHING
         publish(world, "note_pinned", note="Plan.md")
         assert claude.is_told_nothing()
-
-
-def test_what_an_editor_shows_by_a_snapshot_is_told(world: Any, link: Link) -> None:
-    with link.claude() as claude, world.connect("editor") as editor:
-        assert names(claude.told()) == "Plan.md"
-        view = {"source": "editor", "active": "Plan.md", "pins": [], "tabs": []}
-        editor.call("workspaced/snapshot", {**view, "focused": True, "selection": {"startLine": 3, "endLine": 3}})
-        assert claude.told()["text"] == "one"
-        editor.call("workspaced/snapshot", {**view, "focused": True, "selection": None})
-        told = claude.told()
-        assert (names(told), told["text"], told["selection"]["isEmpty"]) == ("Plan.md", "", True)
-
-
-@pytest.mark.thorough
-def test_the_present_is_repeated_once_to_a_session_that_begins(world: Any, link: Link) -> None:
-    with link.claude() as claude:
-        assert claude.message() == claude.message()
-        with pytest.raises(TimeoutError):
-            claude.message(LINK_REPEAT_S + QUIET_S)
-
-
-def test_a_burst_ends_with_the_present(world: Any, link: Link) -> None:
-    with link.claude() as claude, world.connect() as client:
-        for number in range(60):
-            note = ("Plan.md", "Budget.md")[number % 2]
-            client.publish([{"type": "active_note_set", "data": {"note": note}}])
-        frames = [claude.told()]
-        while not claude.is_told_nothing():
-            frames.append(claude.told())
-        assert names(frames[-1]) == "Budget.md" and len(frames) < 60
 
 
 @pytest.mark.parametrize("note", ["Secret.md", "Asked.md"])
@@ -127,14 +93,6 @@ def test_the_users_settings_for_the_client_hold(world: Any, link: Link) -> None:
         assert claude.told() == NOTHING
 
 
-def test_a_long_selection_is_cut_and_says_so(world: Any, link: Link) -> None:
-    with link.claude() as claude:
-        claude.told()
-        select(world, "Plan.md", 1, 4, text="x" * 3_000)
-        text = claude.told()["text"]
-        assert text == "x" * 1_000 + "\n… (of 3000 characters)"
-
-
 def test_no_text_and_no_name_ends_the_block_that_a_prompt_puts_it_in(world: Any, link: Link) -> None:
     with link.claude() as claude:
         claude.told()
@@ -168,16 +126,6 @@ def test_what_was_told_is_in_the_log_and_replays(world: Any, link: Link) -> None
     assert done.returncode == 0 and " 0 differ, 0 are not recorded" in done.stdout
     shown = world.cli("calls", "show", "--result", str(told[-2]["seq"]), str(world.data))
     assert "two ä😀" in shown.stdout
-
-
-def test_looks_that_tell_nothing_new_push_no_offer_to_a_hook_out(world: Any) -> None:
-    about = {"client": "claude-code", "session": "s-1", "folders": [str(world.vault)]}
-    with world.connect() as client:
-        offered = client.call("workspaced/volunteer", {**about, "event": "UserPromptSubmit"})
-        for _ in range(OFFERS_MAX + 10):
-            look = client.call("workspaced/volunteer/editor", {**about, "event": "selection_changed"})
-        assert client.call("workspaced/volunteer/confirm", {"token": offered["token"]}) == {"recorded": True}
-        assert client.call("workspaced/volunteer/confirm", {"token": look["token"]}) == {"recorded": True}
 
 
 class TestTools:
@@ -222,18 +170,6 @@ class TestTheDaemon:
             assert link.path.exists()
             world.restart()
             assert names(claude.told()) == "Plan.md"
-
-    @pytest.mark.thorough
-    def test_that_is_stopped_costs_an_answer_and_no_session(self, world: Any, link: Link) -> None:
-        with link.claude() as claude:
-            assert names(claude.told()) == "Plan.md"
-            world.send_signal(signal.SIGSTOP)
-            try:
-                assert claude.tool("getCurrentSelection").startswith("TIMEOUT: ")
-            finally:
-                world.send_signal(signal.SIGCONT)
-            show(world, "Budget.md")
-            assert names(claude.told()) == "Budget.md"
 
     def test_shows_another_vault_to_another_link_only(self, daemon: Any, tmp_path: Any) -> None:
         other = tmp_path / "other"

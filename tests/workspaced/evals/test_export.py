@@ -12,7 +12,6 @@ from support.daemon import Factory, clean_environment
 from workspaced import replay
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.replay.bundle import append_to_bundle
-from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema.catalogue import ENTRY_OF, NoteWithheld, PromptOverlaid
 
 from .conftest import CALL, KICKOFF, PROMPT, WANTED, Cli, Scripted, calls, says
@@ -53,15 +52,6 @@ def test_a_call_is_made_again_over_the_note_as_it_should_be(morning: Path, tmp_p
     assert cli("eval", "export", morning, "--to", "pytest", "--scorer", "regex", "-o", "tests").code == 0
     assert pytest_in(tmp_path / "tests", tmp_path).returncode == 1
     rewrite(tmp_path / "tests" / "notes" / f"call_{CALL}" / KICKOFF, "29 June", "1 July")
-    passed = pytest_in(tmp_path / "tests", tmp_path)
-    assert passed.returncode == 0, passed.stdout
-
-
-def test_what_an_agent_was_told_without_asking_is_told_again(morning: Path, tmp_path: Path, cli: Cli) -> None:
-    with replay.open(morning) as log:
-        told = [*log.events_of(("context_volunteered",))][-1]  # earlier ones name a note that is withheld by now
-    assert cli("judge", told.seq, "right", morning, "--wanted", "Ferrybook").code == 0
-    assert cli("eval", "export", morning, "--to", "pytest", "-o", "tests").code == 0
     passed = pytest_in(tmp_path / "tests", tmp_path)
     assert passed.returncode == 0, passed.stdout
 
@@ -158,13 +148,6 @@ def test_each_answer_that_is_no_test_is_named_with_why(judged: Path, cli: Cli) -
     assert report["samples"] == [PROMPT]
     left_out = {PROMPT + 4: "NO_WANTED", CALL: "NO_PROMPT", proxied: "NOT_RECORDED"}
     assert {each["seq"]: each["code"] for each in report["leftOut"]} == left_out
-
-
-def test_a_judged_prompt_whose_texts_are_gone_is_not_recorded(judged: Path, tmp_path: Path, cli: Cli) -> None:
-    with replay.open(judged) as log:
-        (tmp_path / "export.jsonl").write_bytes(b"".join(export_lines(log.log_id, log.events())))
-    done = cli("eval", "export", "export.jsonl", "--to", "pytest", "-o", "tests")
-    assert done.code == 1 and "[NOT_RECORDED]" in done.err and "not kept. It may have been forgotten" in done.err
 
 
 REFUSED = [

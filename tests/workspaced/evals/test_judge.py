@@ -12,7 +12,7 @@ import pytest
 from workspaced import replay
 from workspaced_events.limits import JUDGEMENT_CHARS_MAX
 
-from .conftest import CALL, PROMPT, WANTED, Cli
+from .conftest import PROMPT, WANTED, Cli
 
 
 def test_a_bundle_gets_one_event_more_and_is_otherwise_the_same(morning: Path, cli: Cli) -> None:
@@ -62,12 +62,6 @@ def test_what_cannot_be_judged_is_refused_and_changes_nothing(
     assert morning.read_bytes() == before
 
 
-def test_what_is_no_bundle_is_refused(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "log.jsonl").write_bytes(b'{"workspaced":"log","version":1}\n')
-    done = cli("judge", CALL, "right", tmp_path / "log.jsonl")
-    assert done.code == 2 and "is no bundle" in done.err
-
-
 def test_a_redacted_bundle_takes_no_words_of_the_user(daemon: Any, tmp_path: Path, cli: Cli) -> None:
     running = daemon()
     with running.connect("agent") as agent:
@@ -77,19 +71,6 @@ def test_a_redacted_bundle_takes_no_words_of_the_user(daemon: Any, tmp_path: Pat
     assert running.cli("bundle", "--redact", "-o", str(bundle)).returncode == 0
     done = cli("judge", seq, "wrong", bundle, "--wanted", "a.md")
     assert done.code == 2 and "is redacted" in done.err
-
-
-def test_a_daemon_records_it_beside_what_it_is_of(daemon: Any) -> None:
-    running = daemon()
-    with running.connect("agent") as agent, running.connect("user") as user:
-        agent.tool("get_workspace_context", {})
-        [call] = agent.call("workspaced/calls")["calls"]
-        judged = user.call("workspaced/judge", {"of": call["seq"], "verdict": "wrong", "wanted": "a.md"})
-        [event] = user.call("workspaced/log", {"from": judged["seq"], "limit": 1})["events"]
-        assert (event["type"], event["data"]["of"], event["source"]) == ("answer_judged", call["seq"], "user")
-        with pytest.raises(Exception, match="no prompt and no call") as refused:
-            user.call("workspaced/judge", {"of": judged["seq"], "verdict": "right"})
-        assert refused.value.code == "INVALID_ARGUMENT"  # type: ignore[attr-defined]
 
 
 def test_judgements_of_one_bundle_at_once_are_all_kept(morning: Path) -> None:

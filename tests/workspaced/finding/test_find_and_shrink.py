@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -11,16 +10,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 from support import random_log as logs
 from support.stored_logs import as_export
 
 from workspaced.cli import run
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.state_diff import changes
-from workspaced_events.projections.workspace_fold import fold_all
-from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
 
@@ -67,31 +62,6 @@ class TestFind:
         )
         assert "\x1b" not in done.out and "esc\\x1b.md" in done.out
 
-    def test_prints_json_for_programs(self, cli: Cli, log: Path) -> None:
-        for what in (["--when", TWO_PINS], ["--when", TWO_PINS, "--between", "2", "6"], ["--run", "grep -q esc"]):
-            ends = ["--between", "0", "6"] if "--run" in what else []
-            done = cli("find", log, *what, *ends, "--json")
-            before, after = to_json(fold_all(EVENTS[:5], EMPTY)), to_json(fold_all(EVENTS[:6], EMPTY))
-            assert json.loads(done.out) == {
-                "seq": 6,
-                "time": EVENTS[5].time,
-                "event": msgspec.to_builtins(EVENTS[5]),
-                "changes": msgspec.to_builtins(changes(before, after)),
-            }
-
-    def test_takes_a_log_from_standard_input_and_times(
-        self, cli: Cli, log: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with log.open("rb") as stream:
-            monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stream))
-            done = cli("find", "-", "--when", "pinnedNotes", "--between", EVENTS[1].time, EVENTS[4].time, "--json")
-        assert json.loads(done.out)["seq"] == 3
-
-    def test_looks_into_the_vault_that_is_named(self, cli: Cli, log: Path) -> None:
-        assert json.loads(cli("find", log, "--when", "pinnedNotes", "--of-vault", "w", "--json").out)["seq"] == 5
-        done = cli("find", log, "--run", "grep -q b.md", "--of-vault", "w", "--json")
-        assert json.loads(done.out)["seq"] == 5
-
     @pytest.mark.parametrize(
         ("arguments", "code", "error"),
         [
@@ -127,11 +97,6 @@ class TestFind:
         found = json.loads(cli("find", log, "--when", "pinnedNotes", "--json").out)
         assert (found["seq"], found["event"]["type"]) == (4, "vault_switched")
 
-    def test_of_what_is_no_log_says_so(self, cli: Cli, tmp_path: Path) -> None:
-        (tmp_path / "empty").touch()
-        for place in (tmp_path / "none", tmp_path / "empty", tmp_path):
-            assert cli("find", place, "--when", "seq").code == 2
-
 
 def is_gone(pid: int) -> bool:
     """Whether the process has ended; it may wait for the system to take note of that."""
@@ -151,15 +116,6 @@ class TestShrink:
         assert json.loads(cli("find", small, "--when", "pinnedNotes[?id == '30.md']", "--json").out)["seq"] == 2
         assert cli("import", small, "--data-dir", tmp_path / "data").code == 0
         assert json.loads(cli("find", tmp_path / "data", "--when", "pinnedNotes", "--json").out)["seq"] == 2
-
-    def test_with_a_command_reports_for_programs(self, cli: Cli, tmp_path: Path) -> None:
-        log, small = as_export(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
-        done = cli("shrink", log, "--run", HAS_30, "-o", small, "--json")
-        report = json.loads(done.out)
-        assert report.pop("asked") > 5
-        assert report == {"from": 301, "to": 2, "smallest": True, "shows": True}
-        assert cli("shrink", log, "--run", HAS_30, "--until", "100", "-o", small).code == 0
-        assert cli("shrink", log, "--run", HAS_30, "--until", "20", "-o", small).code == 1
 
     def test_prints_the_log_where_no_file_is_named(self, cli: Cli, log: Path) -> None:
         done = cli("shrink", log, "--when", TWO_PINS)
@@ -250,23 +206,3 @@ class TestShrink:
         left = replay(small)
         assert "30.md" in left.state.of(V).pins
         assert 2 < left.events < 301
-
-    def test_shows_a_person_how_far_it_is(self, tmp_path: Path) -> None:
-        log, small = as_export(tmp_path / "log.jsonl", PINS), tmp_path / "small.jsonl"
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "workspaced", "log", "shrink", str(log), "--run", HAS_30, "-o", str(small)],
-            stderr=theirs,
-            env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
-        )
-        os.close(theirs)
-        said = b""
-        try:
-            while data := os.read(ours, 4096):
-                said += data
-        except OSError:
-            pass  # how Linux tells that the other side is closed
-        os.close(ours)
-        assert process.wait(60) == 0
-        assert b"of 301 events left" in said
-        assert b"301 events -> 2" in said

@@ -99,14 +99,6 @@ def test_what_a_runtime_did_not_take_is_told_again(world: Any) -> None:
     assert len(volunteered(world)) == 1
 
 
-def test_after_a_compaction_everything_is_told_again(world: Any) -> None:
-    first = told(world)
-    assert told(world, hook_event_name="SessionStart", source="compact") == first
-    assert told(world) == ""
-    for source in ("startup", "resume", "clear"):
-        assert told(world, hook_event_name="SessionStart", source=source) == ""
-
-
 def test_what_no_person_typed_gets_nothing(world: Any) -> None:
     assert told(world, agent_id="a-7") == ""
     assert told(world, hook_event_name="PreToolUse") == ""
@@ -187,26 +179,6 @@ def test_a_clients_level_and_setting_hold(world: Any) -> None:
     assert "Plan.md" in names and str(world.vault) not in names and "selected" not in names
     assert world.cli("share", "claude-code", "none").returncode == 0
     assert told(world, session_id="s-4") == ""
-
-
-def test_a_withheld_note_is_not_named_and_what_was_told_of_it_before_is_not_repeated(daemon: Any) -> None:
-    secret = {"Secret.md": "---\nworkspaced: private\n---\n# Secret\n"}
-    running = daemon(notes={**NOTES, **secret})
-    for note in ("Plan.md", "Secret.md"):
-        running.publish("temporary_tab_opened", note=note, source="search")
-    running.publish("active_note_set", note="Secret.md")
-    assert "Secret" not in told(running) and "open: Plan.md" in told(running, session_id="s-2")
-    running.add({"Plan.md": "---\nworkspaced: private\n---\n# Plan\n"})
-    running.publish("temporary_tab_closed", note="Plan.md")
-    assert told(running) == ""
-
-
-def test_a_preview_shows_what_the_next_prompt_would_be_told(world: Any) -> None:
-    assert "looking at: Plan.md" in world.cli("hook", "claude", "--show").stdout
-    assert told(world)
-    done = world.cli("hook", "claude", "--show")
-    assert done.stdout == "" and "nothing changed" in done.stderr
-    assert json.loads(world.cli("hook", "claude", "--show", "--json").stdout)["reason"] == "nothingNew"
 
 
 HOSTILE = {

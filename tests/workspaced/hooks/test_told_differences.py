@@ -8,8 +8,6 @@ from support.daemon import write_vault
 
 from .conftest import show
 
-MEGABYTE = 1024 * 1024
-
 
 class Agent:
     """One session of an agent, as its runtime's hook speaks for it."""
@@ -113,33 +111,4 @@ def test_a_compaction_while_the_client_is_switched_off_is_made_up_for(world: Any
         assert "vault: " in agent.told()
 
 
-def test_a_whole_that_the_hook_did_not_deliver_is_offered_again(world: Any) -> None:
-    with world.connect() as client:
-        agent = Agent(client, world.vault)
-        assert agent.told()
-        assert agent.offer("whole")["text"]
-        for _ in range(100_000):  # ON_ITS_WAY_S of requests
-            if (again := agent.offer())["reason"] != "offered":
-                break
-        assert again["text"] is not None and "vault: " in again["text"]
-
-
 # -- offers that nobody confirms --
-
-
-@pytest.mark.thorough
-def test_offers_that_nobody_confirms_do_not_keep_the_texts_of_notes(daemon: Any) -> None:
-    running = daemon(notes={"Long.md": "z" * MEGABYTE})
-    with running.connect() as client:
-        show(client, "active_note_set", note="Long.md")
-
-        def offer(number: int) -> None:
-            running.add({"Long.md": f"{number} " + "z" * MEGABYTE})
-            assert Agent(client, running.vault, f"s-{number}").offer()["text"]
-
-        for number in range(15):
-            offer(number)
-        before = running.memory_bytes()
-        for number in range(15, 75):
-            offer(number)
-        assert running.memory_bytes() - before < 24 * MEGABYTE

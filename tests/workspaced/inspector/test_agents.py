@@ -1,6 +1,6 @@
 """Agents: what each may see, was told and asked; and what the page may change."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -59,21 +59,6 @@ class TestWhatIsShown:
         assert [each["seq"] for each in claude["asked"]["latest"]] == [each["seq"] for each in calls][::-1]
         assert agents["codex"]["level"] == "names"
 
-    def test_a_level_names_the_event_that_set_it_and_who_did(self, reading: Inspector) -> None:
-        agents = reading.get("/api/agents")
-        seq = by_name(agents)["codex"]["levelSeq"]
-        (setting,) = [each for each in agents["settings"] if each["seq"] == seq]
-        assert setting["sentence"] == "codex set what codex is shown to “names”"
-        assert setting["source"] == "codex"
-
-    def test_at_an_earlier_moment_only_what_there_was(self, reading: Inspector) -> None:
-        seq = by_name(reading.get("/api/agents"))["codex"]["levelSeq"]
-        before = reading.get("/api/agents", at=seq - 1)
-        assert set(by_name(before)) == {"claude"} and before["settings"] == []
-        assert by_name(before)["claude"]["asked"]["calls"] == 3
-        first = by_name(before)["claude"]["asked"]["latest"][-1]["seq"]
-        assert by_name(reading.get("/api/agents", at=first))["claude"]["asked"]["calls"] == 1
-
     def test_who_is_connected_is_known_now_and_only_now(self, talked: Any, reading: Inspector) -> None:
         with talked.connect("gemini") as gemini:
             gemini.call("workspaced/status")
@@ -82,15 +67,6 @@ class TestWhatIsShown:
             assert by_name(now)["claude"]["isConnected"] is False
             assert "inspector" not in by_name(now)
         assert by_name(reading.get("/api/agents", at=now["seq"]))["claude"]["isConnected"] is None
-
-    def test_what_was_told_without_asking_is_counted_apart(self, recorded: Inspector) -> None:
-        counts = {"asked": 0, "told": 0}
-        for each in recorded.get("/api/agents")["agents"]:
-            for kind in counts:
-                counts[kind] += each[kind]["calls"]
-        events = recorded.get("/api/newest", limit=500)["events"]
-        kinds = [each["type"] for each in events]
-        assert counts == {"asked": kinds.count("tool_called"), "told": kinds.count("context_volunteered")}
 
 
 class TestWhatMayBeChanged:
@@ -107,10 +83,6 @@ class TestWhatMayBeChanged:
         before = reading.get("/api/about")["last"]
         assert reading.error(path, "POST", json=body) == (403, "NOT_ALLOWED")
         assert reading.get("/api/about")["last"] == before
-
-    def test_nothing_of_a_file(self, recorded: Inspector, inspect: Callable[..., Inspector]) -> None:
-        allowed = inspect(recorded.started["log"], "--allow-changes")
-        assert allowed.error("/api/pause", "POST", json={}) == (400, "INVALID_ARGUMENT")
 
     def test_a_level_that_is_set_here_is_an_event_of_the_inspector(self, changing: tuple[Any, Inspector]) -> None:
         running, inspector = changing
@@ -149,7 +121,3 @@ class TestWhatMayBeChanged:
             assert (said["verdict"], said["wanted"], said["why"]) == ("wrong", "b.md", "It is open.")
             refused = inspector.error(f"/api/judged/{seq}", "POST", json={"verdict": "wrong", "wanted": ""})
             assert refused == (400, "INVALID_ARGUMENT")
-
-    def test_neither_level_nor_telling_is_refused(self, changing: tuple[Any, Inspector]) -> None:
-        _running, inspector = changing
-        assert inspector.error("/api/agents/level", "POST", json={"client": "x"}) == (400, "INVALID_ARGUMENT")

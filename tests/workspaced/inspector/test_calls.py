@@ -43,16 +43,6 @@ class TestTheList:
         assert [len(page) for page in pages] == [20, 20, 5]
         assert [seq for page in pages for seq in page] == sorted(calls, reverse=True)
 
-    def test_says_who_asked_what_when_how_long_and_how_much(
-        self, recorded: Inspector, calls: dict[int, replay.Call]
-    ) -> None:
-        for row in recorded.get("/api/calls", limit=100)["calls"]:
-            call = calls[row["seq"]]
-            assert (row["tool"], row["caller"], row["ok"]) == (call.tool, call.caller, call.ok)
-            assert (row["time"], row["durationUs"]) == (call.event.time, call.event.data.duration_us)
-            assert row["bytes"] == call.event.data.bytes > 0 and row["tokens"] > 0
-            assert row["kept"] and (row["code"] is None) == call.ok
-
     @pytest.mark.parametrize(
         ("filters", "fits"),
         [
@@ -73,14 +63,6 @@ class TestTheList:
         expected = sorted((seq for seq, call in calls.items() if fits(call)), reverse=True)
         assert listed(recorded, limit=100, **filters) == expected
 
-    def test_holds_what_was_told_without_asking_with_the_tokens_of_its_text(self, morning: Inspector) -> None:
-        rows = morning.get("/api/calls", tool="volunteer_context", limit=100)["calls"]
-        assert len(rows) == 7
-        for row in rows:
-            shown = morning.get(f"/api/calls/{row['seq']}")
-            assert row["bytes"] == len(shown["told"]["text"].encode())
-            assert row["tokens"] == shown["tokens"] <= row["bytes"] / 2
-
 
 class TestOneCall:
     def test_shows_the_answer_to_the_byte(self, recorded: Inspector) -> None:
@@ -89,14 +71,6 @@ class TestOneCall:
             assert shown["answer"].encode() == saved.content
             assert len(saved.content) == shown["bytes"] and shown["answerChars"] == len(shown["answer"])
             assert saved.headers["content-disposition"] == f'attachment; filename="call-{seq}.json"'
-
-    def test_shows_what_it_saw_and_read(self, recorded: Inspector) -> None:
-        shown = recorded.get(f"/api/calls/{READ}")
-        assert (shown["caller"], shown["asOfSeq"], shown["tailSeq"]) == ("agent", 20, 30)
-        assert shown["arguments"] == {"includeContent": True, "maxContentLength": 200}
-        assert [each["question"] for each in shown["asked"]] == ["read", "note_count", "index_state"]
-        assert shown["asked"][0]["about"].startswith("b.md, a.md, ")
-        assert (shown["level"], shown["told"], shown["why"], shown["keepLonger"]) == ("all", None, "", "")
 
     def test_gives_each_question_with_its_answer_and_the_notes_texts(self, recorded: Inspector) -> None:
         read = recorded.get(f"/api/calls/{READ}/asked/0")
@@ -110,17 +84,6 @@ class TestOneCall:
             "raised": None,
             "notes": [],
         }
-
-    def test_shows_long_arguments_and_refusals(self, recorded: Inspector) -> None:
-        assert len(recorded.get("/api/calls/35")["arguments"]["reference"]) > 1_000
-        refused = recorded.get("/api/calls/74")
-        assert "shares nothing" in refused["refused"] and (refused["asked"], refused["level"]) == ([], None)
-
-    def test_shows_what_an_agent_was_told(self, morning: Inspector) -> None:
-        shown = morning.get("/api/calls/191")
-        assert shown["told"]["text"].startswith("<workspace ")
-        assert (shown["told"]["moment"], shown["told"]["since"]) == ("UserPromptSubmit", 179)
-        assert shown["told"]["text"] == json.loads(shown["answer"])["data"]["text"]
 
 
 class TestTheBadge:
@@ -149,21 +112,6 @@ class TestTheBadge:
         assert "record_days" in shown["keepLonger"] and shown["bytes"] == 1541
         assert inspector.error(f"/api/calls/{READ}/answer") == (404, "NOT_RECORDED")
         assert not inspector.get("/api/calls", limit=100)["calls"][-1]["kept"]
-
-
-class TestTwoCalls:
-    def test_differ_in_what_was_asked_read_and_answered(self, recorded: Inspector) -> None:
-        pair = recorded.get(f"/api/calls/{READ}/with/46")
-        assert pair["call"] == ['client: "agent" -> "names"']
-        assert 'shared: "all" -> "names"' in pair["inputs"] and pair["state"] == []
-        assert pair["answer"][:2] == [f"--- call {READ}", "+++ call 46"] and not pair["same"]
-
-    def test_differ_in_the_state_that_they_saw(self, morning: Inspector) -> None:
-        pair = morning.get("/api/calls/117/with/150")
-        assert any(line.startswith("active ") for line in pair["state"])
-
-    def test_do_not_differ_from_themselves(self, recorded: Inspector) -> None:
-        assert recorded.get(f"/api/calls/{READ}/with/{READ}")["same"]
 
 
 # -- bundles with a changed call --

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import process
 from support.inspector import Inspector, environment_in
 
 from workspaced import replay
@@ -112,15 +111,6 @@ def test_a_call_of_another_agent_that_never_had_the_note_is_no_use_of_it(inspect
     assert [each["to"] for each in found["given"]] == ["runtime", "runtime", "agent"]
 
 
-def test_each_time_that_a_note_was_given_counts_with_its_size(inspector: Inspector) -> None:
-    found = notes_of(inspector)[note("linked")]
-    assert [each["how"] for each in found["given"]] == ["prompt", "prompt"]
-    assert found["givenCount"] == 2
-    assert found["bytes"] == sum(each["bytes"] for each in found["given"]) > 2 * len(NOTES[note("linked")])
-    asked = notes_of(inspector)[note("asked")]
-    assert asked["given"][0]["bytes"] == len(NOTES[note("asked")].encode())
-
-
 def test_only_what_was_given_in_the_range_counts(inspector: Inspector) -> None:
     first = _first_prompt(inspector)
     assert set(notes_of(inspector, to=first)) == {note("linked"), note("named"), note("silent")}
@@ -130,16 +120,6 @@ def test_only_what_was_given_in_the_range_counts(inspector: Inspector) -> None:
     assert inspector.get("/api/coverage", to=first - 1)["notes"] == []
 
 
-def test_totals_are_those_of_all_notes_and_pages_follow_each_other(inspector: Inspector) -> None:
-    whole = inspector.get("/api/coverage")
-    for total in whole["totals"]:
-        own = [each for each in whole["notes"] if each["status"] == total["status"]]
-        assert (total["notes"], total["tokens"]) == (len(own), sum(each["tokens"] for each in own))
-        assert inspector.get("/api/coverage", status=total["status"])["notes"] == own
-    pages = [inspector.get("/api/coverage", offset=at, limit=1) for at in range(whole["notesTotal"])]
-    assert [page["notes"][0] for page in pages] == whole["notes"]
-
-
 def test_what_is_not_kept_is_counted_instead_of_guessed(tmp_path: Path) -> None:
     export = tmp_path / "morning.jsonl"
     with replay.open(INSTALLED) as log:
@@ -147,25 +127,6 @@ def test_what_is_not_kept_is_counted_instead_of_guessed(tmp_path: Path) -> None:
     with Inspector(export, env=environment_in(tmp_path)) as inspector:
         found = inspector.get("/api/coverage")
     assert found["notes"] == [] and found["notKept"] == found["read"] == 33
-
-
-def test_a_bundle_that_begins_between_two_prompts_shows_the_later_one(
-    inspector: Inspector, data: Path, tmp_path: Path
-) -> None:
-    first, second = (each["seq"] for each in inspector.get("/api/conversations/talk")["prompts"])
-    bundle = tmp_path / "part.wsb"
-    made = process.run("bundle", "-o", bundle, "--data-dir", data, "--from", str(first + 1))
-    assert made.returncode == 0, made.stderr
-    with Inspector(bundle, env=environment_in(tmp_path)) as part:
-        column = part.get("/api/conversations/talk")
-        assert ([each["seq"] for each in column["prompts"]], column["earlier"]) == ([second], None)
-        assert part.get("/api/conversations")["conversations"][0]["prompts"] == 1
-        shown = part.get(f"/api/prompts/{second}")
-        assert (shown["rebuilt"]["outcome"], shown["before"]) == ("same", None)
-        block = next(each for each in shown["blocks"] if each["id"] == note("linked"))
-        found = part.get(f"/api/prompts/{second}/layers/{block['layer']}/blocks/{block['index']}")
-        assert found["since"]["seq"] == second and found["since"]["isAtLeast"] is True
-        assert part.error(f"/api/prompts/{second}/diff") == (404, "NOT_RECORDED")
 
 
 def _first_prompt(inspector: Inspector) -> int:

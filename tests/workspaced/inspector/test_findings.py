@@ -26,25 +26,6 @@ def test_a_prompt_that_read_an_older_note_is_found_with_both_texts(morning: Insp
     assert [each["link"] for each in found["evidence"]] == [["prompt", "167"], ["at", "146"], ["note", KICKOFF]]
 
 
-def test_failed_calls_are_found_and_the_newest_stands_first(morning: Inspector) -> None:
-    shown = morning.get("/api/findings")
-    assert [(each["seq"], each["kind"]) for each in shown["findings"]] == [
-        (189, "failedCall"),
-        (167, "olderNote"),
-        (167, "olderNote"),
-        (155, "failedCall"),
-    ]
-    assert (
-        shown["findings"][-1]["sentence"] == "claude-code asked get_note_by_reference and got AMBIGUOUS_REFERENCE"
-    )
-    assert (shown["leftOut"], shown["searchedFrom"]) == (0, None)
-
-
-def test_earlier_findings_are_those_before_an_event(morning: Inspector) -> None:
-    assert [each["seq"] for each in morning.get("/api/findings", before=167)["findings"]] == [163, 163, 155]
-    assert morning.get("/api/findings", before=155)["findings"] == []
-
-
 class Swept:
     """A log of which the texts of notes are not kept."""
 
@@ -67,24 +48,6 @@ def test_without_the_texts_an_older_note_is_found_all_the_same() -> None:
     [found] = [each for each in shown if each.note == KICKOFF]
     assert found.sentence == f"A prompt read an older version of {KICKOFF}, which said something else"
     assert found.difference == [] and found.since is not None
-
-
-def test_an_older_note_has_its_difference_also_where_no_event_tells_of_the_change(
-    inspect: Callable[..., Inspector], daemon: Any
-) -> None:
-    running = daemon(notes={"plan.md": "# Plan\n\nDue on 22 June.\n"})
-    context = running.connect("runtime").context
-    talk = context.start(**SETTINGS)["conversation"]
-    ask(context, talk, "When?", "plan.md")
-    context.rebase(talk)
-    (running.vault / "plan.md").write_text("# Plan\n\nDue on 29 June.\n")
-    running.connect("agent").tool("get_note_by_reference", {"reference": "plan.md"})  # alone reads the new text
-    ask(context, talk, "Sure?")
-    assert running.stop() == 0
-    [found] = inspect(running.data).get("/api/findings")["findings"]
-    assert (found["kind"], found["since"]) == ("olderNote", None)
-    assert found["sentence"] == "A prompt read “Due on 22 June”; plan.md said “Due on 29 June”"
-    assert "-Due on 22 June." in found["difference"]
 
 
 def test_a_prompt_without_the_note_that_a_fold_left_out_and_the_user_asks_about_is_found(

@@ -1,7 +1,6 @@
 """How an inspector starts and ends, and what it says of a log that it cannot read and of what is asked wrongly."""
 
 import signal
-import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -36,10 +35,6 @@ def test_the_token_is_printed_once_and_is_in_no_other_place(
     assert not [each for each in files if inspector.token.encode() in each.read_bytes()]
 
 
-def test_a_moment_to_show_first_stands_in_the_address(inspect: Callable[..., Inspector]) -> None:
-    assert inspect(RECORDED, "--at", "20").url.endswith("&at=20")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -60,15 +55,6 @@ def test_what_is_no_log_or_no_moment_is_refused_by_name(
     assert said.encode() in done.stderr and b"Traceback" not in done.stderr
 
 
-def test_a_port_that_is_taken_is_refused() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        done = refused(RECORDED, "--port", str(taken.getsockname()[1]))
-    assert done.returncode == 1
-    assert b"--port" in done.stderr
-
-
 def test_without_an_argument_it_opens_the_running_daemon_s_log(
     daemon: Callable[..., Any], inspect: Callable[..., Inspector]
 ) -> None:
@@ -79,14 +65,6 @@ def test_without_an_argument_it_opens_the_running_daemon_s_log(
     found = inspector.get("/api/state")
     assert inspector.get("/api/about")["kind"] == "daemon"
     assert found["state"]["activeNote"]["id"] == "a.md"
-
-
-def test_a_folder_that_is_served_stands_for_its_daemon_s_log(
-    daemon: Callable[..., Any], inspect: Callable[..., Inspector]
-) -> None:
-    running = daemon(notes={"log/a.md": "# A\n"})
-    about = inspect(running.vault / "log", env=running.env).get("/api/about")
-    assert (about["kind"], about["name"]) == ("daemon", str(running.data))
 
 
 # -- bad requests --

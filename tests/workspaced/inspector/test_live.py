@@ -1,6 +1,5 @@
 """A log that grows: what pages are told of it, and the life of the inspector's process."""
 
-import os
 import signal
 import time
 from contextlib import ExitStack
@@ -40,31 +39,6 @@ class TestALogThatGrows:
             assert (shown["sentence"], shown["notes"]) == ("editor opened a.md", ["a.md"])
             assert inspector.get("/api/state")["state"]["activeNote"]["id"] == "a.md"
 
-    def test_the_log_is_the_daemons_own_to_the_byte(self, shared: Any, client: Any) -> None:
-        with follow(shared) as inspector, inspector.tail() as tail:
-            tail.until("daemon", connected=True)
-            for note in ("a.md", "b.md", "c.md"):
-                last = look_at(client, note)
-            while inspector.get("/api/newest", limit=1)["last"] < last:
-                tail.until("grew")
-            told = inspector.get("/api/newest", limit=500)["events"]
-            assert [each["event"] for each in reversed(told)] == client.call("workspaced/log", {})["events"]
-
-    def test_many_events_at_once_are_told_as_a_number_and_the_newest(self, shared: Any, client: Any) -> None:
-        with follow(shared) as inspector, inspector.tail() as tail:
-            tail.until("daemon", connected=True)
-            seq = 0
-            for _ in range(3):
-                actions = [{"type": "active_note_set", "data": {"note": f"{at % 3}.md"}} for at in range(200)]
-                seq = client.publish(actions)[-1]["seq"]
-            added, last = 0, 0
-            while last < seq:
-                grew = tail.until("grew")
-                added, last = added + grew["added"], grew["last"]
-                assert len(grew["events"]) <= 50
-            assert added == 600
-            assert inspector.get("/api/about")["last"] == seq
-
     def test_a_daemon_that_stops_and_starts_is_followed_on(self, daemon: Any) -> None:
         running = daemon()
         with follow(running) as inspector, inspector.tail() as tail:
@@ -93,26 +67,6 @@ class TestALogThatGrows:
             tail.until("opened")
             tail.until("daemon", connected=True)
             assert "active_note_set" not in [each["type"] for each in inspector.get("/api/newest")["events"]]
-
-    def test_a_line_that_is_being_written_is_no_warning(self, daemon: Any) -> None:
-        running = daemon()
-        segment = max((running.data / "log").iterdir(), key=lambda each: each.stat().st_size)
-        with segment.open("ab") as file:
-            file.write(b"half a li")
-        with follow(running) as inspector:
-            assert inspector.get("/api/about")["warnings"] == []
-        running.kill()
-        with Inspector(running.data, env=running.env) as inspector:
-            (warning,) = inspector.get("/api/about")["warnings"]
-            assert "never completed" in warning
-
-
-class TestALogThatDoesNotGrow:
-    def test_its_page_has_a_stream_all_the_same(self, tmp_path: Path) -> None:
-        with over_recorded(tmp_path) as inspector, inspector.tail() as tail:
-            message = tail.next()
-            assert message is not None
-            assert message[0] == "opened" and not message[1]["grows"] and message[1]["last"] > 0
 
 
 class TestNewestEvents:
@@ -182,20 +136,6 @@ class TestTheEndOfTheProcess:
 
         anyio.run(run)
 
-    def test_what_asks_no_question_keeps_nothing_alive(self) -> None:
-        async def run() -> None:
-            async def page(_scope: Any, _receive: Any, _send: Any) -> None:
-                await anyio.sleep_forever()
-
-            idle = Idle(page, after_s=0.01)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(idle, {"path": "/static/app.js"}, None, None)
-                with anyio.fail_after(60):
-                    await idle.over()
-                tasks.cancel_scope.cancel()
-
-        anyio.run(run)
-
 
 class TestManyPages:
     def test_a_page_that_does_not_read_is_told_of_a_gap(self) -> None:
@@ -213,23 +153,3 @@ class TestManyPages:
             assert parts[-1] is not None and str(3 * TAIL_MESSAGES_MAX - 1).encode() in parts[-1]
 
         anyio.run(run)
-
-    @pytest.mark.thorough
-    def test_200_pages_and_3_000_requests_leave_no_memory(self, tmp_path: Path) -> None:
-        with over_recorded(tmp_path) as inspector:
-
-            def resident() -> int:
-                pages = int(Path(f"/proc/{inspector.process.pid}/statm").read_text().split()[1])
-                return pages * os.sysconf("SC_PAGESIZE")
-
-            def follow_and_ask(requests: int) -> None:
-                with ExitStack() as pages:
-                    tails = [pages.enter_context(inspector.tail()) for _ in range(200)]
-                    assert all(tail.next() is not None for tail in tails)
-                    for _ in range(requests):
-                        inspector.get("/api/about")
-
-            follow_and_ask(1_000)
-            before = resident()
-            follow_and_ask(3_000)
-            assert resident() - before < 8 * 1024 * 1024

@@ -2,8 +2,6 @@
 
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -11,10 +9,8 @@ from unittest.mock import patch
 
 import anyio
 import anyio.lowlevel
-import httpx2
 import pytest
 from support import TESTS, process
-from support.daemon import STOP_S
 from support.inspector import RECORDED, Inspector
 from support.random_log import random_log
 from support.stored_logs import as_directory, as_export
@@ -106,22 +102,6 @@ def test_whoever_waits_for_a_fold_is_refused_when_the_inspector_ends(tmp_path: P
     opened(as_directory(tmp_path / "data", EVENTS), look)
 
 
-def test_a_log_tells_how_much_of_it_is_verified_while_it_opens(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-
-    async def run() -> None:
-        subject = Subject(as_directory(tmp_path / "data", EVENTS), "a log", "directory")
-        with OpenLog(subject, lambda done, of: told.append((done, of))) as log:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(log.open)
-                await log.read(nothing)
-                tasks.cancel_scope.cancel()
-
-    anyio.run(run)
-    assert len(told) > 2
-    assert told == [(done, len(told)) for done in range(1, len(told) + 1)]
-
-
 # -- logs that are not whole --
 
 
@@ -185,26 +165,6 @@ def test_a_bundle_of_which_nothing_can_be_read_is_refused_with_the_next_step(tmp
     assert b"LOG_DAMAGED" in done.stderr and b"Ask for it again." in done.stderr
 
 
-def test_a_recording_that_is_not_what_its_name_says_is_told(
-    inspect: Callable[..., Inspector], tmp_path: Path
-) -> None:
-    def spoilt(name: str, content: bytes) -> bytes:
-        return content + b" " if name.startswith("blobs/") else content
-
-    inspector = inspect(_rewritten(tmp_path / "spoilt.wsb", spoilt))
-    assert inspector.get("/api/about")["recordings"] == "damaged"
-    assert inspector.get(f"/api/calls/{_a_call(inspector)}/badge")["outcome"] == "damaged"
-
-
-def test_recordings_that_are_gone_are_told(inspect: Callable[..., Inspector], tmp_path: Path) -> None:
-    with zipfile.ZipFile(RECORDED) as whole, zipfile.ZipFile(tmp_path / "swept.wsb", "w") as written:
-        for name in whole.namelist():
-            if not name.startswith("blobs/"):
-                written.writestr(name, whole.read(name))
-    inspector = inspect(tmp_path / "swept.wsb")
-    assert inspector.get("/api/about")["recordings"] == "missing"
-
-
 def test_a_directory_that_was_moved_is_said_to_be_and_not_to_lack_recordings(
     inspect: Callable[..., Inspector], tmp_path: Path
 ) -> None:
@@ -221,19 +181,6 @@ def test_a_directory_that_was_moved_is_said_to_be_and_not_to_lack_recordings(
     assert inspector.get("/api/about")["events"] > 0
 
 
-def test_a_whole_bundle_lacks_nothing_and_shows_all_it_holds(recorded: Inspector) -> None:
-    about = recorded.get("/api/about")
-    assert (about["damage"], about["recordings"], about["newerEvents"]) == (None, "kept", 0)
-    assert not about["redacted"]
-
-
-def test_a_redacted_bundle_says_so(inspect: Callable[..., Inspector], tmp_path: Path) -> None:
-    def redacted(name: str, content: bytes) -> bytes:
-        return content.replace(b'"redacted": false', b'"redacted": true') if name == "manifest.json" else content
-
-    assert inspect(_rewritten(tmp_path / "a.wsb", redacted)).get("/api/about")["redacted"]
-
-
 def test_events_that_only_a_newer_version_knows_are_counted(
     inspect: Callable[..., Inspector], tmp_path: Path
 ) -> None:
@@ -247,40 +194,4 @@ def test_events_that_only_a_newer_version_knows_are_counted(
     assert inspector.get("/api/events", **{"from": 61})["events"][0]["type"] == "moon_rose"
 
 
-def _a_call(inspector: Inspector) -> int:
-    found: int = inspector.get("/api/calls")["calls"][0]["seq"]
-    return found
-
-
 # -- the end --
-
-FORGOTTEN = """
-import sys
-from pathlib import Path
-from workspaced.inspector.subject import Subject
-from workspaced.inspector.server import Options, run_inspector
-
-options = Options(Subject(Path(sys.argv[1]), "a log", "bundle"), port=0, idle_s=2)
-say = lambda text, *_: print(text, flush=True)
-sys.exit(run_inspector(options, say, lambda: say("forgotten")))
-"""
-
-
-@pytest.mark.thorough
-def test_it_goes_on_while_a_page_follows_and_ends_some_time_after_the_last_one_left() -> None:
-    command = [sys.executable, "-c", FORGOTTEN, str(RECORDED)]
-    # The client is made first: that takes long on a busy machine, and the process waits for no client.
-    with (
-        httpx2.Client(trust_env=False) as client,
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running,
-    ):
-        assert running.stdout is not None
-        address, token = running.stdout.readline().strip().split("/#token=")
-        page = client.stream("GET", f"{address}/api/tail", headers={"Authorization": f"Bearer {token}"})
-        with page as tail:
-            parts = tail.iter_bytes()  # without a name it would be closed, and the page with it
-            next(parts)
-            with pytest.raises(subprocess.TimeoutExpired):
-                running.wait(4.0)
-        assert running.wait(STOP_S) == 0
-        assert running.stdout.read() == "forgotten\n"

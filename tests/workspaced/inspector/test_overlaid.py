@@ -48,11 +48,6 @@ def test_it_shows_what_the_command_line_shows(chat: Chat) -> None:
     assert shown == json.loads(told.stdout)
 
 
-def test_an_insertion_leads_to_its_chat(chat: Chat) -> None:
-    shown = chat.shown(chat.listed["chat"])
-    assert [chat.shown(each["insertion"]) for each in shown["insertions"]] == [shown, shown]
-
-
 def test_an_insertion_is_told_without_asking_wherever_that_is_shown(chat: Chat) -> None:
     get, shown = chat.inspector.get, chat.shown(chat.listed["chat"])
     first, second = shown["insertions"]

@@ -1,10 +1,8 @@
 """Prompts over the inspector's API: conversations, layers, blocks, bodies, differences, and what they cost."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ import pytest
 from support import ROOT, process
 from support.daemon import ANSWER_S
 from support.inspector import Inspector, environment_in
-from support.stored_logs import as_export
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
@@ -114,13 +111,6 @@ def fresh(tmp_path: Path) -> Iterator[Callable[[Path], Prompts]]:
 # -- conversations --
 
 
-def test_conversations_are_those_of_the_command_line(morning: Prompts) -> None:
-    told = {each["conversation"]: each for each in morning.cli("list")}
-    for each in morning.get("conversations")["conversations"]:
-        same = ("provider", "model", "messages", "prompts", "estimate", "ended", "cache")
-        assert {name: each[name] for name in same} == {name: told[each["conversation"]][name] for name in same}
-
-
 def test_a_column_has_the_cache_s_account_of_every_prompt(morning: Prompts) -> None:
     for conversation in (LETTER, KITCHEN):
         [told] = morning.cli("show", conversation, "--cache")
@@ -147,23 +137,6 @@ def test_a_column_has_the_answers_and_names_notes_that_were_older_than_they_were
     )
 
 
-def test_a_long_column_comes_page_by_page(morning: Prompts) -> None:
-    whole = [each["seq"] for each in morning.column(LETTER)]
-    found: list[int] = []
-    parameters: dict[str, Any] = {"limit": 2}
-    while True:
-        page = morning.get(f"conversations/{LETTER}", **parameters)
-        found = [each["seq"] for each in page["prompts"]] + found
-        if page["earlier"] is None:
-            break
-        parameters["before"] = page["earlier"]
-    assert found == whole and len(whole) == 9
-
-
-def test_a_log_without_conversations_lists_none(fresh: Callable[[Path], Prompts], tmp_path: Path) -> None:
-    assert fresh(as_export(tmp_path / "empty.jsonl", [])).get("conversations")["conversations"] == []
-
-
 # -- one prompt --
 
 
@@ -172,19 +145,6 @@ def test_every_prompt_is_rebuilt_as_it_was_sent(morning: Prompts) -> None:
     assert len(seqs) == 12
     for seq in seqs:
         assert morning.get(f"prompts/{seq}")["rebuilt"] == {"outcome": "same", "why": "", "differs": None}
-
-
-def test_layers_stand_in_the_order_sent_and_add_up(morning: Prompts) -> None:
-    for seq in morning.all_seqs():
-        shown = morning.get(f"prompts/{seq}")
-        layers = shown["prompt"]["layers"]
-        assert [each["layer"][:2] for each in layers] == ["L1", "L2", "L4", "L3", "L5"]
-        assert (
-            sum(each["tokens"] for each in layers) + shown["prompt"]["toolTokens"] == shown["prompt"]["estimate"]
-        )
-        for layer in layers:
-            own = [each for each in shown["blocks"] if each["layer"] == layer["layer"]]
-            assert layer["tokens"] == sum(layer["reuse"].values()) == sum(each["tokens"] for each in own)
 
 
 def test_a_fold_rewrites_what_stands_behind_it_and_is_named_as_the_cause(morning: Prompts) -> None:
@@ -196,12 +156,6 @@ def test_a_fold_rewrites_what_stands_behind_it_and_is_named_as_the_cause(morning
     by_id = {(each["layer"], each["id"]): each for each in shown["blocks"]}
     assert by_id["L2_PREVIOUS", "projects/ferrybook/Kickoff.md"]["reuse"] == "rewritten"
     assert by_id["L3_TURN", "projects/ferrybook/Timetable data.md"]["reuse"] == "new"
-
-
-def test_what_was_left_out_says_why(morning: Prompts) -> None:
-    gone = [each for each in morning.get(f"prompts/{FOLDED}")["blocks"] if each["tokens"] == 0]
-    assert {each["state"] for each in gone} == {"dropped", "elided"}
-    assert all(each["why"] in ("budget", "fold") and each["reuse"] is None for each in gone)
 
 
 def test_every_block_s_text_stands_in_the_prompt_as_it_was_sent(morning: Prompts) -> None:
@@ -222,37 +176,6 @@ def test_every_block_s_text_stands_in_the_prompt_as_it_was_sent(morning: Prompts
     assert seen > 20
 
 
-def test_a_note_s_block_tells_its_version_and_since_when_it_is_there(morning: Prompts) -> None:
-    last = morning.column(KITCHEN)[-1]["seq"]
-    blocks = morning.get(f"prompts/{last}")["blocks"]
-    block = next(each for each in blocks if each["layer"] == "L4_STRIP" and each["id"] == "people/Jonas.md")
-    found = morning.block(last, block)
-    assert (found["title"], found["block"]["note"]) == ("Jonas", "people/Jonas.md")
-    assert re.fullmatch(r"[0-9a-f]{64}", found["block"]["revision"]) and found["mtime"].startswith("2026-04-16T")
-    first = morning.column(KITCHEN)[0]
-    assert found["since"] == {
-        "seq": first["seq"],
-        "time": first["time"],
-        "message": "k1",
-        "prompts": 3,
-        "isAtLeast": False,
-    }
-
-
-def test_a_block_that_came_later_is_there_since_its_own_prompt(morning: Prompts) -> None:
-    blocks = {each["id"]: each for each in morning.get(f"prompts/{FOLDED}")["blocks"]}
-    for note, since, prompts in [("Booking flow", 103, 2), ("Timetable data", FOLDED, 1)]:
-        found = morning.block(FOLDED, blocks[f"projects/ferrybook/{note}.md"])["since"]
-        assert (found["seq"], found["prompts"]) == (since, prompts)
-
-
-def test_marks_stand_where_a_provider_may_cache(morning: Prompts) -> None:
-    shown = morning.get(f"prompts/{FOLDED}")
-    assert [each["after"] for each in shown["marks"]] == ["L1_SYSTEM", "L2_PREVIOUS", "previous", "last"]
-    tokens = [each["tokens"] for each in shown["marks"]]
-    assert tokens == sorted(tokens) and tokens[-1] == shown["prompt"]["estimate"]
-
-
 def test_the_body_is_that_of_the_command_line_and_can_be_saved(morning: Prompts) -> None:
     found = morning.get(f"prompts/{FOLDED}/body")
     [told] = morning.cli("show", LETTER, "--prompt", str(FOLDED), "--body", "sent")
@@ -260,15 +183,6 @@ def test_the_body_is_that_of_the_command_line_and_can_be_saved(morning: Prompts)
     assert json.loads(found["text"]) == json.loads(saved.content) == told
     assert (found["shape"], found["same"], found["bytes"]) == ("anthropic", True, len(saved.content))
     assert f"prompt-{FOLDED}.json" in saved.headers["content-disposition"]
-
-
-def test_a_prompt_given_as_messages_shows_these(prompts_of: Callable[[Path], Prompts], recorded_log: Path) -> None:
-    prompts = prompts_of(recorded_log)
-    seq = prompts.column("talk")[-1]["seq"]
-    found = prompts.get(f"prompts/{seq}/body")
-    [told] = prompts.cli("show", "talk", "--prompt", str(seq))
-    assert json.loads(found["text"]) == told["messages"]
-    assert (found["shape"], found["same"]) == (None, None)
 
 
 @pytest.fixture(scope="module")
@@ -287,19 +201,6 @@ def test_a_difference_is_that_of_the_command_line(morning: Prompts) -> None:
             assert found[name] == told[name]
 
 
-def test_a_difference_shows_only_what_is_new_of_a_prompt_that_grew(morning: Prompts) -> None:
-    last = morning.column(LETTER)[-1]
-    found = morning.get(f"prompts/{last['seq']}/diff")
-    assert [line for line in found["lines"] if line.startswith("-")] == []
-    assert f"+{last['words']}" in found["lines"]
-
-
-def test_any_two_prompts_can_be_compared(morning: Prompts) -> None:
-    one, two = morning.column(LETTER)[0]["seq"], morning.column(KITCHEN)[0]["seq"]
-    found = morning.get(f"prompts/{one}/diff", against=two)
-    assert (found["before"], found["causes"]) == (two, ["another conversation"])
-
-
 # -- money --
 
 
@@ -315,42 +216,9 @@ def test_a_reported_prompt_costs_what_the_user_s_prices_say_at_once(fresh: Calla
     assert (prices["source"], prices["currency"], prices["isOwn"]) == ("your own list of 2031-05-06", "EUR", True)
 
 
-def test_the_data_package_is_named_with_its_version_and_gives_the_prices_of_the_day(morning: Prompts) -> None:
-    prices = morning.get("conversations")["prices"]
-    assert (prices["source"], prices["currency"]) == (f"genai-prices {version('genai-prices')}", "USD")
-    for row in morning.column(LETTER):
-        read, cached, answered = (row[name] for name in ("inputTokens", "cachedTokens", "outputTokens"))
-        assert row["cost"]["amount"] == pytest.approx(((read - cached) * 3 + cached * 0.3 + answered * 15) / 1e6)
-
-
 @pytest.mark.parametrize(("provider", "model"), [("anthropic", "claude-nothing"), ("nobody", "claude-sonnet-4-5")])
 def test_a_model_that_the_package_does_not_know_has_no_price(provider: str, model: str) -> None:
     assert PackagedPrices().amount(provider, model, "2026-04-17T10:00:00.000000Z", Tokens(1_000)) is None
-
-
-def test_a_conversation_costs_what_its_prompts_and_their_answers_do(morning: Prompts) -> None:
-    for each in morning.get("conversations")["conversations"]:
-        rows = morning.column(each["conversation"])
-        for cost in ("cost", "uncached"):
-            assert (
-                each[cost]
-                == {
-                    "amount": pytest.approx(sum(row[cost]["amount"] for row in rows)),
-                    "basis": "reported",
-                }
-                or not rows
-            )
-
-
-def test_what_it_would_cost_without_a_cache_reads_every_token_at_full_price(
-    fresh: Callable[[Path], Prompts],
-) -> None:
-    prompts = fresh(INSTALLED)
-    prompts.write_prices(OWN_PRICES)
-    for row in prompts.column(LETTER):
-        full = (row["inputTokens"] * 10 + row["outputTokens"] * 100) / 1e6
-        assert row["uncached"] == {"amount": pytest.approx(full), "basis": "reported"}
-        assert (row["uncached"]["amount"] > row["cost"]["amount"]) == (row["cachedTokens"] > 0)
 
 
 def test_without_a_report_the_cost_is_an_estimate_and_without_a_price_there_is_none(

@@ -65,13 +65,6 @@ class TestASearch:
         assert steps == [(1, "opened the vault v"), (3, "pinned a.md"), (5, "pinned b.md")]
         assert (shown["given"], shown["left"]) == (5, 3) and shown["asked"] > 3
 
-    def test_leaves_the_log_as_it_was(self, inspector: Inspector) -> None:
-        log = Path(inspector.started["log"])
-        before = log.read_bytes()
-        searched(inspector, TWO_PINS)
-        assert log.read_bytes() == before
-        assert inspector.get("/api/about")["events"] == len(EVENTS)
-
     def test_of_a_running_daemons_log_leaves_no_event(
         self, inspect: Callable[..., Inspector], daemon: Factory
     ) -> None:
@@ -97,24 +90,10 @@ class TestASearch:
         always = searched(inspector, "seq >= `0`")
         assert (always["phase"], always["code"]) == ("failed", "ALREADY_TRUE")
 
-    def test_looks_at_another_vault(self, inspector: Inspector) -> None:
-        assert searched(inspector, TWO_PINS, vault="v")["phase"] == "done"
-        other = searched(inspector, TWO_PINS, vault="none")
-        assert (other["phase"], other["code"]) == ("failed", "INVALID_ARGUMENT")
-
     @pytest.mark.parametrize("wrong", ["pinnedNotes[", "pinned", "nothing(seq)", "", "x" * 10_001])
     def test_is_not_begun_with_what_is_no_expression(self, inspector: Inspector, wrong: str) -> None:
         before = inspector.get("/api/search")
         assert inspector.error("/api/search", "POST", json={"expression": wrong}) == (400, "INVALID_ARGUMENT")
-        assert inspector.get("/api/search") == before
-
-    def test_is_begun_by_a_post_with_the_token_alone(self, inspector: Inspector) -> None:
-        before = inspector.get("/api/search")
-        given = {"expression": TWO_PINS}
-        without = {"Authorization": ""}
-        assert inspector.error("/api/search", "POST", json=given, headers=without) == (401, "TOKEN_WRONG")
-        foreign = {"Origin": "http://evil.example"}
-        assert inspector.error("/api/search", "POST", json=given, headers=foreign) == (403, "FOREIGN_ORIGIN")
         assert inspector.get("/api/search") == before
 
 
@@ -139,18 +118,8 @@ class TestALongSearch:
         assert len(shown["story"]) == shown["left"] == 901
         assert searched(long, TWO_PINS)["phase"] == "done"
 
-    def test_ends_with_the_inspector(self, long: Inspector) -> None:
-        long.post("/api/search", expression="length(pinnedNotes) >= `900`")
-        long.process.terminate()
-        assert long.wait() in {0, 130}
-
 
 class TestItsFiles:
-    def test_are_there_once_something_was_found(self, inspector: Inspector) -> None:
-        searched(inspector, "length(pinnedNotes) > `9`")
-        for name in ("bundle", "test"):
-            assert inspector.error(f"/api/search/{name}") == (404, "NOT_RECORDED")
-
     @pytest.mark.parametrize("redacted", [False, True], ids=["plain", "redacted"])
     def test_are_a_bundle_and_a_test_that_fails(
         self, inspector: Inspector, tmp_path: Path, redacted: bool
@@ -181,31 +150,11 @@ class TestItsFiles:
             outcomes = {each.outcome for each in log.verify() if isinstance(each, replay.Verified)}
             assert outcomes == {replay.Outcome.SAME}
 
-    def test_say_where_no_call_saw_it(self, inspector: Inspector) -> None:
-        assert searched(inspector, TWO_PINS)["seen"] is None
-        assert inspector.error("/api/search/bundle", params={"withCalls": True}) == (404, "NOT_RECORDED")
-
-    def test_the_test_passes_once_the_events_lead_elsewhere(self, inspector: Inspector, tmp_path: Path) -> None:
-        searched(inspector, TWO_PINS)
-        test = save(inspector, "test", tmp_path)
-        searched(inspector, "activeNote")
-        save(inspector, "bundle", tmp_path)
-        done = pytest_run(test)
-        assert done.returncode == 0, done.stdout
-
     def test_a_predicate_with_a_name_is_not_true_under_pseudonyms(self, inspector: Inspector) -> None:
         assert searched(inspector, TWO_PINS)["showsRedacted"]
         assert not searched(inspector, NAMED)["showsRedacted"]
         assert inspector.error("/api/search/test?redacted=true") == (400, "INVALID_ARGUMENT")
         assert inspector.request("GET", "/api/search/bundle?redacted=true").status_code == 200
-
-    def test_no_text_in_a_predicate_becomes_python(self, inspector: Inspector, tmp_path: Path) -> None:
-        nasty = 'pinnedNotes && \'""" + {bundle} \\\\ \u2028\''
-        assert searched(inspector, nasty)["phase"] == "done"
-        for name in ("bundle", "test"):
-            save(inspector, name, tmp_path)
-        done = pytest_run(tmp_path / "test_found.py")
-        assert done.returncode == 1 and "1 failed" in done.stdout
 
 
 def save(inspector: Inspector, name: str, folder: Path, **options: bool) -> Path:
@@ -248,10 +197,6 @@ class TestAnExpression:
         assert tried["position"] == position
         assert (tried["trouble"] != "") == (position is not None)
 
-    def test_that_cannot_be_evaluated_says_why(self, inspector: Inspector) -> None:
-        tried = inspector.get("/api/search/tried", expression="contains(selection.text, 'x')")
-        assert (tried["isTrue"], tried["position"]) == (False, None)
-
     def test_is_completed_with_fields_values_and_functions(self, inspector: Inspector) -> None:
         words = {each["text"]: each for each in inspector.get("/api/search/words")["words"]}
         assert words["activeNote.id"]["values"] == ["'budget.md'"]
@@ -260,8 +205,3 @@ class TestAnExpression:
         assert words["contains("]["kind"] == "function"
         at_first = {each["text"]: each for each in inspector.get("/api/search/words", at=3)["words"]}
         assert at_first["pinnedNotes[].id"]["values"] == ["'a.md'"]
-
-    def test_every_word_offered_is_one(self, inspector: Inspector) -> None:
-        for word in inspector.get("/api/search/words")["words"]:
-            for expression in [word["text"], *word["values"]] if word["kind"] == "field" else []:
-                assert inspector.get("/api/search/tried", expression=expression)["trouble"] == ""

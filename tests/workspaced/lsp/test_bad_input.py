@@ -32,16 +32,6 @@ def test_places_beyond_the_text_are_its_end(editor: LanguageClient, running: Dae
     assert editor.of("documentLink", note) == []
 
 
-def test_documents_that_are_not_open_have_no_answers(editor: LanguageClient, running: Daemon) -> None:
-    note = uri_of(running.vault / "a.md")
-    editor.change(note, "never opened")
-    editor.close(note)
-    for what in ("documentSymbol", "documentLink"):
-        assert editor.of(what, note) is None
-    assert editor.at("definition", note, 0, 0) is None
-    assert editor.at("rename", note, 0, 0, newName="x") is None
-
-
 @pytest.mark.parametrize(
     "uri",
     [
@@ -116,27 +106,6 @@ def test_lines_end_where_the_protocol_says(editor: LanguageClient, running: Daem
     ]
     editor.change(note, "c", (1, 2), (1, 3))
     assert editor.of("documentLink", note)[0]["target"] == uri_of(running.vault / "c.md")
-
-
-def test_many_links_with_long_names_hide_no_other(editor: LanguageClient, running: Daemon) -> None:
-    long = "".join(
-        f"[[{number:03}{chr(34) * 900}]]\n" for number in range(900)
-    )  # on the wire each takes twice that
-    note = editor.open(running.vault / "a.md", f"{long}[[b]]\n")
-    assert [each["target"] for each in editor.of("documentLink", note)] == [uri_of(running.vault / "b.md")]
-
-
-@pytest.mark.thorough
-def test_a_document_of_a_hundred_megabytes_is_shown_and_not_read(daemon: Factory) -> None:
-    running = daemon()
-    with LanguageClient(running.env, running.vault) as editor:
-        note = editor.open(running.vault / "a.md", "[[b]] x\n" * 12_500_000)
-        assert editor.of("documentLink", note) is None
-        editor.change(note, "x", (0, 0), (0, 1))
-        editor.settled()
-        assert running.connect().state()["activeNote"]["id"] == "a.md"
-        editor.change(note, "[[b]]")
-        assert len(editor.of("documentLink", note)) == 1
 
 
 @pytest.mark.thorough

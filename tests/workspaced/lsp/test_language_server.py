@@ -136,15 +136,6 @@ class TestRename:
         assert "Up to [[Our plan]], [up](../Our%20plan.md#steps) and [ref][r]" in deep
         assert "1 link to Plan.md by hand" in editor.hear("window/showMessage")["message"]
 
-    def test_into_another_folder_mends_the_notes_own_links(self, editor: LanguageClient, running: Daemon) -> None:
-        deep = editor.open(running.vault / "work/Deep note.md", "[up](../Plan.md) [[Plan]] text\n")
-        changes = editor.at("rename", deep, 0, 28, newName="far/away/Deep")["documentChanges"]
-        texts = {each["textDocument"]["uri"]: each["edits"] for each in changes if "edits" in each}
-        assert [each["newText"] for each in texts[deep]] == ["[up](../../Plan.md)"]
-        assert changes[-1]["newUri"] == uri_of(running.vault / "far/away/Deep.md")
-        changes = editor.at("rename", deep, 0, 19, newName="Later")["documentChanges"]
-        assert changes[-1]["newUri"] == uri_of(running.vault / "Later.md"), "of the link under the cursor"
-
     def test_gives_the_links_alone_to_an_editor_that_moves_no_files_and_knows_no_tree(
         self, running: Daemon
     ) -> None:
@@ -166,17 +157,6 @@ class TestRename:
         plan = editor.open(running.vault / "Plan.md")
         with pytest.raises(Refused):
             editor.at("rename", plan, 0, 0, newName=name)
-
-    def test_by_the_editors_own_file_list_edits_the_links_too(
-        self, editor: LanguageClient, running: Daemon
-    ) -> None:
-        editor.open(running.vault / "Home.md")
-        files = [{"oldUri": uri_of(running.vault / "Plan.md"), "newUri": uri_of(running.vault / "Later.md")}]
-        edit = editor.ask("workspace/willRenameFiles", {"files": files})
-        assert [each["newText"] for each in edit["changes"][uri_of(running.vault / "Home.md")]] == [
-            "[[Later]]",
-            "[[Later#Steps|steps]]",
-        ]
 
 
 class TestRenamesOfSeveralNotesAtOnce:
@@ -207,14 +187,6 @@ class TestRenamesOfSeveralNotesAtOnce:
             "sub/c.md": ["[b](../../b.md)"],
         }
 
-    def test_follow_both_ends_of_a_link_in_one_edit(self, daemon: Factory) -> None:
-        running = daemon(notes=self.NOTES)
-        assert self.edits(running, ("sub/c.md", "sub/one.md"), ("sub/d.md", "two.md")) == {
-            "b.md": ["[c](sub/one.md)", "[[one]]", "[[sub/one]]"],
-            "sub/c.md": ["[d](../two.md)", "[[two]]"],
-            "sub/d.md": ["[c](sub/one.md)"],
-        }
-
 
 def test_a_rename_of_a_note_that_is_withheld_says_that_its_links_are_left(daemon: Factory) -> None:
     running = daemon(notes={"a.md": "[[secret]]\n", "secret.md": "---\nworkspaced: private\n---\n[[a]]\n"})
@@ -236,13 +208,6 @@ def test_the_outline_is_that_of_the_text_in_the_editor(editor: LanguageClient, r
     assert (steps["range"]["start"]["line"], steps["range"]["end"]["line"]) == (2, 8)
     assert [each["name"] for each in steps["children"]] == ["Small"]
     assert editor.of("documentSymbol", editor.open("untitled:1", "# One\n"))[0]["name"] == "One"
-
-
-def test_workspace_symbols_are_notes(editor: LanguageClient, running: Daemon) -> None:
-    editor.open(running.vault / "Home.md")
-    editor.settled()
-    [plan] = editor.ask("workspace/symbol", {"query": "plan"})
-    assert (plan["name"], plan["location"]["uri"]) == ("Plan", uri_of(running.vault / "Plan.md"))
 
 
 class TestDiagnostics:

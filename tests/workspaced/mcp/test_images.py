@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +60,6 @@ def test_images_come_as_blocks_in_the_order_of_the_data(running: Any) -> None:
     assert [each["mimeType"] for each in shown] == ["image/png", "image/gif"]
 
 
-def test_without_the_argument_nothing_is_said_of_images(running: Any) -> None:
-    result = call(running, reference="home")
-    assert "images" not in result["structuredContent"]["data"]
-    assert not images.images_in(result)
-
-
 def test_with_the_level_names_an_agent_gets_no_images(running: Any) -> None:
     with running.connect() as client:
         client.publish([{"type": "active_note_set", "data": {"note": "home.md"}}])
@@ -96,38 +89,6 @@ def test_four_images_of_a_mebibyte_and_a_long_text_pass_whole(daemon: Any, moder
         assert "The note embeds 5 images; the last 1 are not shown." in answer["warnings"]
 
 
-def test_the_bridge_passes_them_on(daemon: Any) -> None:
-    made = daemon(notes={"n.md": "![[a.png]]"}, start=False)
-    large = images.png_of_size(IMAGE_BYTES_MAX)
-    images.write(made.vault, {"a.png": large})
-    made.start()
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
-    asked = {"name": "get_note_by_reference", "arguments": {"reference": "n", "includeImages": True}}
-    lines = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked},
-    ]
-    done = made.cli("mcp", stdin=b"".join(json.dumps(each).encode() + b"\n" for each in lines))
-    answer = json.loads(done.stdout.splitlines()[-1])
-    [block] = images.images_in(answer["result"])
-    assert base64.b64decode(block["data"]) == large
-
-
-def test_the_command_prints_names_and_sizes_and_no_base64(running: Any) -> None:
-    done = running.cli("call", "get_note_by_reference", "reference=home", "includeImages=true")
-    printed = json.loads(done.stdout)
-    assert [each["path"] for each in printed["data"]["images"]] == ["deep/a.png", "pics/b c.gif", "gone.png"]
-    assert base64.b64encode(PICTURE).decode() not in done.stdout
-
-
-def test_an_image_that_comes_while_the_daemon_runs_is_seen(running: Any) -> None:
-    images.write(running.vault, {"new/gone.png": PICTURE})
-    until = time.monotonic() + 20
-    while len(images.images_in(call(running, reference="home", includeImages=True))) < 3:
-        assert time.monotonic() < until
-
-
 def test_a_daemon_imports_no_image_library_before_it_must(daemon: Any) -> None:
     made = daemon(notes={"n.md": "![[a.png]] ![[b.png]]"}, start=False, real=True)
     images.write(made.vault, {"a.png": PICTURE})
@@ -138,18 +99,3 @@ def test_a_daemon_imports_no_image_library_before_it_must(daemon: Any) -> None:
     made.reconcile()
     assert len(images.images_in(call(made, reference="n", includeImages=True))) == 2
     assert "/PIL/" in Path(f"/proc/{made.pid}/maps").read_text()
-
-
-@pytest.mark.thorough
-def test_a_thousand_calls_with_an_image_of_a_mebibyte_keep_memory_flat(daemon: Any) -> None:
-    made = daemon(notes={"n.md": "![[a.png]]"}, start=False, real=True)
-    images.write(made.vault, {"a.png": images.png_of_size(IMAGE_BYTES_MAX)})
-    made.start()
-    asked = {"name": "get_note_by_reference", "arguments": {"reference": "n", "includeImages": True}}
-    with made.connect() as client:
-        used = []
-        for _round in range(5):
-            for _ in range(200):
-                assert len(client.call("tools/call", asked)["content"]) == 2
-            used.append(made.memory_bytes())
-    assert max(used[1:]) - used[0] < 48 * 1024 * 1024, [each >> 20 for each in used]

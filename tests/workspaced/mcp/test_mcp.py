@@ -68,16 +68,6 @@ def test_initialize_opens_the_handshake_era_in_a_version_both_know(shared: Any, 
     assert "resultType" not in result
 
 
-def test_a_client_may_shake_hands_after_it_only_asked_what_the_server_speaks(shared: Any) -> None:
-    wire = shared.wire()
-    assert wire.ask("ping")["result"] == {}
-    assert wire.ask("tools/list")["error"]["code"] == -32602
-    assert wire.ask("server/discover", {"_meta": {**META, VERSION: "2099-01-01"}})["error"]["code"] == -32022
-    assert wire.ask("server/discover", {"_meta": META})["result"]
-    assert wire.ask("initialize", HELLO)["result"]
-    assert wire.ask("ping")["result"] == {}
-
-
 def test_a_settled_connection_stays_what_it_is(shared: Any, modern: Any, handshake: Any) -> None:
     new, old, native = modern(shared), handshake(shared), shared.wire()
     new.result("tools/list")
@@ -208,11 +198,6 @@ def test_a_tool_that_is_none_is_an_error_of_the_protocol(peer: Any) -> None:
     assert error["code"] == -32602 and "get_current_note" in error["data"]["hint"]
 
 
-def test_a_method_that_is_none_is_not_found(peer: Any) -> None:
-    for method in ("completion/complete", "logging/setLevel", "tasks/get", "rpc.discover"):
-        assert peer.error(method)["code"] == -32601
-
-
 # -- who asks --
 
 
@@ -249,21 +234,6 @@ def test_in_2026_07_28_each_request_says_anew_who_asks(shared: Any, modern: Any)
 
 
 # -- notifications, cancelling, bad lines --
-
-
-def test_notifications_and_answers_nobody_asked_for_are_passed_over(peer: Any) -> None:
-    peer.result("tools/list")
-    for line in (
-        {"jsonrpc": "2.0", "method": "notifications/nothing"},
-        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": {}}},
-        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 999}},
-        {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "nothing"}},
-        {"jsonrpc": "2.0", "method": "workspaced/shutdown"},
-        {"jsonrpc": "2.0", "id": 999, "result": {}},
-        {"jsonrpc": "2.0", "id": 999, "error": {"code": 1, "message": "x"}},
-    ):
-        peer.wire.send(json.dumps(line).encode() + b"\n")
-    assert peer.notices_before("tools/list") == []
 
 
 def test_a_line_that_cannot_be_read_is_refused_without_an_id(peer: Any) -> None:

@@ -1,6 +1,5 @@
 """MCP's prompts: what a user inserts by a command of their agent's program."""
 
-import json
 from typing import Any
 
 import pytest
@@ -45,13 +44,6 @@ def test_both_prompts_are_listed_without_arguments(peer: Any) -> None:
     assert peer.error("prompts/list", cursor="x")["data"]["code"] == "INVALID_ARGUMENT"
 
 
-def test_a_native_connection_has_them_too(shared: Any) -> None:
-    look_at(shared, "b.md")
-    with shared.connect() as client:
-        assert len(client.call("prompts/list")["prompts"]) == 2
-        assert "Second." in text(client.call("prompts/get", {"name": "current-note"}))
-
-
 def test_the_current_note_is_inserted_with_its_text_as_reference_material(shared: Any, peer: Any) -> None:
     look_at(shared, "work/plan.md")
     shown = text(peer.result("prompts/get", name="current-note"))
@@ -60,14 +52,6 @@ def test_the_current_note_is_inserted_with_its_text_as_reference_material(shared
     assert block.startswith("<active_note>\n<title>The plan</title>\n<path>work/plan.md</path>\n<mtime>20")
     assert "<note_tags>garden, spring</note_tags>\n" in block
     assert block.endswith("<content>\n# The plan\n\nDig & plant.\n\n</content>\n</active_note>")
-
-
-def test_of_a_long_note_the_prompt_says_where_it_goes_on(shared: Any, peer: Any) -> None:
-    shared.add({"long.md": "A line of a long note.\n" * 3_000})
-    look_at(shared, "long.md")
-    shown = text(peer.result("prompts/get", name="current-note"))
-    assert "of 69000 characters; get_current_note reads on from offset " in shown
-    assert len(shown) < 51_000
 
 
 def test_the_workspace_is_inserted_as_names_and_the_text_of_the_selection(shared: Any, peer: Any) -> None:
@@ -142,21 +126,3 @@ def test_an_unknown_prompt_and_an_argument_are_refused(peer: Any) -> None:
         if peer.meta is not None:
             params = {"_meta": peer.meta, **params}
         assert peer.wire.ask("prompts/get", params)["error"]["code"] == -32602
-
-
-def test_a_prompt_is_recorded_as_a_call_and_replayed_to_the_byte(daemon: Any, modern: Any) -> None:
-    made = daemon(notes=NOTES)
-    look_at(made, "work/plan.md")
-    peer = modern(made, "slash")
-    peer.result("prompts/get", name="workspace")
-    peer.result("prompts/get", name="current-note")
-    with made.connect() as client:
-        calls = client.call("workspaced/calls")["calls"]
-    assert [(call["tool"], call["caller"]) for call in calls] == [
-        ("get_workspace_context", "slash"),
-        ("get_current_note", "slash"),
-    ]
-    assert made.stop() == 0
-    done = made.cli("replay", str(made.data), "--verify", "--json")
-    outcomes = [json.loads(line)["outcome"] for line in done.stdout.splitlines()]
-    assert done.returncode == 0 and outcomes == ["same", "same"]

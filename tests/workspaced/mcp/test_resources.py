@@ -1,7 +1,6 @@
 """Resources: what may be read by URI, and being told when it changed."""
 
 import json
-import socket
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -102,21 +101,6 @@ def test_a_resource_says_what_its_tool_says(shared: Any, peer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("uri", "path"),
-    [
-        ("a.md", "a.md"),
-        ("Alpha", "a.md"),
-        ("[[b]]", "b.md"),
-        ("deep/50%25%20done%20%231.md", "deep/50% done #1.md"),
-        ("%C3%BCber.md", "über.md"),
-        ("Über", "über.md"),
-    ],
-)
-def test_a_note_is_read_by_whatever_names_it(peer: Any, uri: str, path: str) -> None:
-    assert text(peer.result("resources/read", uri=f"workspace://note/{uri}"))["data"]["id"] == path
-
-
-@pytest.mark.parametrize(
     "uri",
     [
         "",
@@ -148,17 +132,6 @@ def test_without_an_active_note_there_is_no_current_one(shared: Any, peer: Any) 
     error = peer.error("resources/read", uri=CURRENT)
     assert error["code"] == -32602 and error["data"]["code"] == "NO_ACTIVE_NOTE"
     assert text(peer.result("resources/read", uri=CONTEXT))["data"]["activeNote"] is None
-
-
-def test_reading_is_recorded_as_the_call_it_is(shared: Any, peer: Any) -> None:
-    with shared.connect() as client:
-        client.call("workspaced/calls")  # whatever was asked before is in the log
-        (before,) = client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
-        peer.result("resources/read", uri="workspace://note/b.md")
-        client.call("workspaced/calls")  # waits until it is in the log
-        events = client.call("workspaced/log", {"from": before["seq"], "types": ["tool_called"]})["events"]
-    (call,) = [event["data"] for event in events]
-    assert (call["tool"], call["caller"]) == ("get_note_by_reference", "modern" if peer.meta else "handshake")
 
 
 # -- watching, 2026-07-28 --
@@ -197,20 +170,6 @@ def test_a_listener_is_told_of_what_it_asked_for_and_of_nothing_else(shared: Any
         assert peer.notice()["params"]["uri"] == CONTEXT
 
 
-def test_what_cannot_change_or_is_none_is_not_acknowledged(shared: Any, modern: Any) -> None:
-    peer = modern(shared)
-    everything = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
-    number = peer.send(
-        "subscriptions/listen",
-        notifications={**everything, "resourceSubscriptions": ["file:///x", CURRENT, CURRENT]},
-    )
-    told = peer.notice()["params"]
-    assert told["notifications"] == {"resourceSubscriptions": [CURRENT]}
-    assert told["_meta"][SUBSCRIPTION] == number
-    peer.send("subscriptions/listen", notifications={})
-    assert peer.notice()["params"]["notifications"] == {}
-
-
 def test_a_listener_that_cancels_is_told_no_more_and_gets_no_answer(shared: Any, modern: Any) -> None:
     active(shared, "a.md")
     peer = modern(shared)
@@ -230,13 +189,6 @@ def test_the_stream_ends_with_an_answer_when_the_daemon_does(daemon: Any, modern
     assert peer.wire.line() is None
 
 
-def test_an_open_stream_does_not_keep_a_client_that_has_ended(shared: Any, modern: Any) -> None:
-    peer = modern(shared)
-    listen(peer, CURRENT)
-    peer.wire.socket.shutdown(socket.SHUT_WR)
-    assert peer.wire.line() is None
-
-
 @pytest.mark.parametrize("note", [None, "a.md"])  # with no note to read, the answer is there without a wait
 def test_a_stream_cancelled_before_it_was_acknowledged_never_begins(
     shared: Any, modern: Any, note: str | None
@@ -251,21 +203,6 @@ def test_a_stream_cancelled_before_it_was_acknowledged_never_begins(
     assert told_meanwhile(shared, peer) == set()
 
 
-@pytest.mark.parametrize("note", [None, "a.md"])
-def test_a_stream_cancelled_in_the_packet_that_asks_for_it_is_not_even_acknowledged(
-    shared: Any, modern: Any, note: str | None
-) -> None:
-    active(shared, note)
-    peer = modern(shared)
-    params = {"_meta": peer.meta, "notifications": {"resourceSubscriptions": [CURRENT]}}
-    asked = {"jsonrpc": "2.0", "id": "mine", "method": "subscriptions/listen", "params": params}
-    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "mine"}}
-    peer.wire.send(f"{json.dumps(asked)}\n{json.dumps(cancelled)}\n".encode())
-    active(shared, "b.md")
-    assert told_meanwhile(shared, peer) == set()
-    assert listen(peer, CURRENT)
-
-
 def test_subscriptions_are_bounded_and_none_takes_the_place_of_a_request(shared: Any, modern: Any) -> None:
     peer = modern(shared)
     for _ in range(SUBSCRIPTIONS_PER_CONNECTION_MAX):
@@ -275,16 +212,6 @@ def test_subscriptions_are_bounded_and_none_takes_the_place_of_a_request(shared:
     other = modern(shared)
     assert other.error("subscriptions/listen", notifications={"resourceSubscriptions": uris})["code"] == -32602
     assert peer.call("get_workspace_context")["isError"] is False
-
-
-def test_two_requests_of_one_id_cannot_listen_at_once(shared: Any, modern: Any) -> None:
-    peer = modern(shared)
-    params = {"_meta": peer.meta, "notifications": {"resourceSubscriptions": [CURRENT]}}
-    line = json.dumps({"jsonrpc": "2.0", "id": "mine", "method": "subscriptions/listen", "params": params})
-    peer.wire.send(f"{line}\n{line}\n".encode())
-    first, second = sorted((peer.line(), peer.line()), key=lambda message: "error" in message)
-    assert first["params"]["_meta"][SUBSCRIPTION] == "mine"
-    assert second["error"]["code"] == -32600
 
 
 # -- watching, handshake and native --
@@ -305,27 +232,7 @@ def test_a_subscriber_is_told_until_it_unsubscribes(shared: Any, handshake: Any)
     assert refused["code"] == -32602 and refused["data"]["uri"] == "file:///x"
 
 
-def test_a_native_client_subscribes_without_ceremony(shared: Any) -> None:
-    active(shared, "a.md")
-    wire = shared.wire()
-    wire.ask("workspaced/hello")
-    assert wire.ask("resources/subscribe", {"uri": CURRENT})["result"] == {}
-    active(shared, "b.md")
-    assert wire.line()["params"]["uri"] == CURRENT
-
-
 # -- what nobody is told --
-
-
-def test_reading_wakes_nobody(shared: Any, modern: Any) -> None:
-    active(shared, "a.md")
-    peer = modern(shared)
-    listen(peer, CONTEXT, CURRENT)
-    for _ in range(3):
-        peer.result("resources/read", uri=CONTEXT)
-    with shared.connect() as client:
-        client.publish([{"type": "note_unpinned", "data": {"note": "nothing.md"}}])
-    assert told_meanwhile(shared, peer) == set()
 
 
 def test_a_note_kept_from_agents_is_not_told_of(shared: Any, modern: Any) -> None:
@@ -367,17 +274,6 @@ def test_a_note_that_changes_on_disk_is_told_of(shared: Any, modern: Any) -> Non
     shared.reconcile()
     assert peer.notice()["params"]["uri"] == CURRENT
     assert "Written anew" in text(peer.result("resources/read", uri=CURRENT))["data"]["content"]
-
-
-def test_a_note_in_no_list_is_told_of_as_well_whatever_becomes_of_it(shared: Any, modern: Any) -> None:
-    peer = modern(shared)
-    uri = "workspace://note/elsewhere.md"
-    listen(peer, uri)
-    path = shared.vault / "elsewhere.md"
-    for step in (lambda: path.write_text("# New\n"), lambda: path.write_text("# Changed now\n"), path.unlink):
-        step()
-        shared.reconcile()
-        assert peer.notice()["params"]["uri"] == uri
 
 
 def test_a_watch_that_is_closed_is_called_no_more() -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from support.memory import FLAGS, file, refused, said, use, writes
 
-from workspaced_tools.limits import MEMORY_BYTES_MAX, MEMORY_FILE_BYTES_MAX, MEMORY_FILES_MAX
+from workspaced_tools.limits import MEMORY_FILE_BYTES_MAX, MEMORY_FILES_MAX
 
 PLAN = "/memories/plan.md"
 GROWTH_BYTES_MAX = 12 * 1024 * 1024
-WIDE = "\N{GRINNING FACE}" * 60
 
 
 def test_a_file_has_a_bound_in_bytes(shared_memory: Any) -> None:
@@ -33,31 +32,6 @@ def test_files_of_others_count_and_too_many_are_refused(daemon: Any) -> None:
         said(agent, "insert", "/memories/7.md", insert_line=0, insert_text="more")
         said(agent, "delete", "/memories/7.md")
         said(agent, "create", PLAN, file_text="one")
-
-
-def test_all_files_together_have_a_bound_in_bytes(daemon: Any) -> None:
-    running = daemon(*FLAGS, notes={})
-    file(running, "").mkdir()
-    file(running, "large.bin").write_bytes(bytes(MEMORY_BYTES_MAX - 12))
-    file(running, "a.txt").write_bytes(b"\xff\xfe")
-    with running.connect("agent") as agent:
-        assert refused(agent, "create", PLAN, file_text="more than ten") == "MEMORY_FULL"
-        said(agent, "create", PLAN, file_text="less")
-        assert refused(agent, "view", "/memories/large.bin") == "MEMORY_FULL"
-        assert refused(agent, "delete", "/memories/large.bin") == "MEMORY_FULL"
-        assert "8192.0K\t/memories/large.bin" in said(agent, "view", "/memories")
-        assert refused(agent, "view", "/memories/a.txt") == "MEMORY_PATH_UNUSABLE"
-
-
-def test_a_long_answer_is_cut_and_says_how_to_read_on(shared_memory: Any) -> None:
-    with shared_memory.connect("agent") as agent:
-        path = "/memories/long.md"
-        said(agent, "create", path, file_text="\n".join(str(number) for number in range(10_000)))
-        text = said(agent, "view", path)
-        assert len(text) < 51_000 and "Give a view_range." in text
-        last = said(agent, "view", path, view_range=[9_999, -1])
-        assert last.endswith("  9999\t9998\n 10000\t9999")
-        said(agent, "delete", path)
 
 
 @pytest.mark.fault(row=65)
@@ -118,36 +92,3 @@ def test_a_thousand_writes_leave_no_memory_and_no_files_behind(daemon: Any) -> N
     assert os.listdir(file(running, "")) == []
     with running.connect("agent") as agent:
         assert {each["outcome"] for each in writes(agent, limit=1_000)} == {"done"}
-
-
-def test_the_tool_knows_no_past(shared_memory: Any) -> None:
-    with shared_memory.connect("agent") as agent:
-        assert refused(agent, "view", "/memories", at=1) == "INVALID_ARGUMENT"
-        assert use(agent, "view", "/memories", minSeq=1)["success"]
-        for arguments in ({"command": "look"}, {"command": "create", "path": PLAN}, {"path": PLAN}, {}):
-            assert agent.tool("memory", arguments)["code"] == "INVALID_ARGUMENT"
-
-
-def test_over_mcp_it_is_listed_and_called_as_every_tool(shared_memory: Any, modern: Any) -> None:
-    peer = modern(shared_memory)
-    listed = {tool["name"]: tool for tool in peer.result("tools/list")["tools"]}
-    assert listed["memory"]["annotations"]["readOnlyHint"] is False
-    assert listed["memory"]["annotations"]["destructiveHint"] is True
-    assert set(listed["memory"]["inputSchema"]["required"]) == {"command"}
-    answer = peer.call("memory", command="create", path="/memories/mcp.md", file_text="one")
-    assert not answer["isError"] and "/memories/mcp.md" in answer["content"][0]["text"]
-    answer = peer.call("memory", command="view", path="/memories/../a.md")
-    assert answer["isError"] and answer["structuredContent"]["code"] == "INVALID_ARGUMENT"
-
-
-@pytest.mark.thorough
-def test_a_folder_of_files_with_long_names_can_be_deleted_and_moved(daemon: Any) -> None:
-    running = daemon(*FLAGS)
-    deep = file(running, "/".join([WIDE] * 7))
-    deep.mkdir(parents=True)
-    for number in range(400):
-        (deep / f"{number}.txt").write_text("x")
-    with running.connect("agent") as agent:
-        moved = use(agent, "rename", old_path=f"/memories/{WIDE}", new_path=f"/memories/{WIDE[1:]}x")
-        deleted = use(agent, "delete", f"/memories/{WIDE[1:]}x")
-    assert (moved.get("code"), deleted.get("code")) == (None, None)

@@ -6,7 +6,7 @@ from typing import Any
 from zipfile import ZipFile
 
 from support.daemon import refusal
-from support.memory import FLAGS, file, refused, said, undo, use, writes
+from support.memory import FLAGS, file, refused, said, undo, writes
 from support.talk import files_telling
 
 CANARY = "Geheimwort"
@@ -109,23 +109,3 @@ def test_a_folder_beside_the_vaults_is_written_undone_and_forgotten(daemon: Any)
     running.stop()
     running.env["WORKSPACED_MEMORY"] = str(beside)
     forgotten(running, "/memories/plan.md")
-
-
-def test_the_command_line_lists_and_undoes(daemon: Any) -> None:
-    running = daemon(*FLAGS)
-    assert running.cli("memory", "list").stderr == "no writes\n"
-    with running.connect("agent") as agent:
-        use(agent, "create", "/memories/plan.md", file_text="one\n")
-        use(agent, "rename", old_path="/memories/plan.md", new_path="/memories/old.md")
-    first, second = (json.loads(line) for line in running.cli("memory", "list", "--json").stdout.splitlines())
-    assert (first["command"], second["command"], second["from"]) == ("create", "rename", "Memory/plan.md")
-    listed = running.cli("memory", "list").stdout
-    assert "agent" in listed and "Memory/plan.md -> Memory/old.md" in listed
-    done = running.cli("memory", "undo", str(second["seq"]), str(first["seq"]))
-    assert done.returncode == 0 and done.stdout.count("is undone by") == 2
-    assert not file(running, "plan.md").exists() and not file(running, "old.md").exists()
-    refused_ = running.cli("memory", "undo", str(first["seq"]))
-    assert refused_.returncode == 1 and "MEMORY_CHANGED" in refused_.stderr
-    assert (
-        running.cli("memory", "list", "--limit", "1", "--before", str(second["seq"])).stdout.count("create") == 1
-    )

@@ -33,16 +33,6 @@ def test_it_names_the_files_as_they_were_when_the_conversation_began(daemon: Any
         assert done.returncode == 0, done.stdout
 
 
-def test_the_text_that_a_runtime_gave_counts_instead(daemon: Any) -> None:
-    running = daemon(*FLAGS, notes={"Memory/plan.md": "one"})
-    with running.connect("agent") as agent:
-        layer = begun(agent, "one", memory="They like short answers.")
-        assert "short answers" in layer and "/memories" not in layer
-        layer = begun(agent, "one")
-        assert "short answers" not in layer and "/memories" not in layer
-        assert "/memories" not in begun(agent, "two", environment=False)
-
-
 def test_only_a_client_that_may_use_the_memory_is_told_of_it(daemon: Any) -> None:
     private = "---\nworkspaced: private\n---\n"
     running = daemon(*FLAGS, notes={"Memory/plan.md": "one", "Memory/diary.md": private})

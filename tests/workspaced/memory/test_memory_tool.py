@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from support.daemon import refusal
 from support.memory import FLAGS, file, refused, said, undo, use, writes
 
@@ -44,56 +43,3 @@ def test_without_a_folder_there_is_no_tool(daemon: Any) -> None:
         error = refusal(use, agent, "view", "/memories")
         assert error.code == "UNKNOWN_TOOL" and "memory" not in error.hint
         assert not (running.vault / "Memory").exists()
-
-
-def test_a_folder_is_moved_and_deleted_file_by_file(daemon: Any) -> None:
-    running = daemon(*FLAGS)
-    with running.connect("agent") as agent:
-        for name in ("one", "deep/two"):
-            use(agent, "create", f"/memories/work/{name}.md", file_text=name)
-        listed = said(agent, "view", "/memories")
-        assert listed.splitlines()[1:] == [
-            "0.0K\t/memories",
-            "0.0K\t/memories/work",
-            "0.0K\t/memories/work/deep",
-            "0.0K\t/memories/work/one.md",
-        ]
-        said(agent, "rename", old_path="/memories/work", new_path="/memories/old/work")
-        assert refused(agent, "rename", old_path="/memories/old", new_path="/memories/old/x") == "INVALID_ARGUMENT"
-        assert not file(running, "work").exists()
-        said(agent, "delete", "/memories/old/")
-        assert list(file(running, "").iterdir()) == []
-        for write in reversed(writes(agent)):
-            undo(agent, write["seq"])
-        assert list(file(running, "").iterdir()) == []
-
-
-COMMANDS = [
-    ("str_replace", {"old_str": "two", "new_str": "zwei"}, "one\nzwei\nthree\n"),
-    ("insert", {"insert_line": 0, "insert_text": "zero"}, "zero\none\ntwo\nthree\n"),
-]
-
-
-@pytest.mark.parametrize(("command", "arguments", "text"), COMMANDS)
-def test_an_edit_changes_the_file_and_is_undone(
-    shared_memory: Any, command: str, arguments: dict[str, Any], text: str
-) -> None:
-    before = "one\ntwo\nthree\n"
-    path = f"/memories/edits/{command}-{len(text)}.md"
-    with shared_memory.connect("agent") as agent:
-        use(agent, "create", path, file_text=before)
-        assert "has been edited" in said(agent, command, path, **arguments)
-        edited = file(shared_memory, path.removeprefix("/memories/"))
-        assert edited.read_text() == text
-        undo(agent, writes(agent)[-1]["seq"])
-        assert edited.read_text() == before
-
-
-def test_arguments_of_another_command_count_for_nothing(daemon: Any) -> None:
-    running = daemon(*FLAGS)
-    with running.connect("agent") as agent:
-        said(agent, "create", PLAN, file_text="one\n", insert_text="two\n", old_path="/memories/other.md")
-        said(agent, "str_replace", PLAN, old_str="one", new_str="three", file_text="four")
-        assert file(running, "plan.md").read_text() == "three\n"
-        said(agent, "rename", PLAN, old_path=PLAN, new_path="/memories/new.md", file_text="five")
-        assert file(running, "new.md").read_text() == "three\n" and not file(running, "plan.md").exists()

@@ -429,15 +429,3 @@ def test_whatever_is_done_each_request_keeps_the_rules(
     doing = Steps(Client(Workspace(session), f"agent {next(NUMBERS)}", form, names_chats=names_chats))
     for step, number in taken:
         step(doing, number)
-
-
-def test_a_chat_of_200_turns_keeps_the_rules(session: Session) -> None:
-    doing = Steps(Client(Workspace(session), f"agent {next(NUMBERS)}", "anthropic", names_chats=True))
-    for turn in range(200):
-        doing.ask(turn % 8)
-        if turn % 10 == 0:
-            doing.look(turn // 10 % 4)
-        if turn == 100:
-            doing.restart(turn)
-    sent = doing.chat.sent
-    assert sent is not None and len(told(sent.out)) == 20

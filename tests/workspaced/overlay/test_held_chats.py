@@ -13,7 +13,6 @@ from workspaced.overlay.asking import METHOD, overlaid, params_of
 from workspaced.overlay.request import read_request
 
 NOTES = {"a.md": "# A\n\nAlpha.\n", "b.md": "# B\n\nBeta.\n", "c.md": "# C\n\nGamma.\n"}
-RESULT = {"type": "function_call_output", "call_id": "c", "output": "r"}
 USAGE = {"input_tokens": 9, "output_tokens": 2}
 
 
@@ -88,14 +87,6 @@ def test_it_is_told_the_difference_and_where_nothing_changed_nothing(running: An
     ]
 
 
-def test_results_of_tools_alone_continue_it_too(running: Any, program: Program) -> None:
-    program.asks("One?", "r1")
-    looks_at(running, "b.md")
-    assert program.asks([RESULT], "r2", previous_response_id="r1") == []
-    (second,) = program.asks("Two?", "r3", previous_response_id="r2")
-    assert looking_at([second]) == ["b.md"] and "vault: " not in second  # the difference alone
-
-
 def test_what_is_asked_anew_or_twice_goes_on_from_there(running: Any, program: Program) -> None:
     program.asks("One?", "r1")
     looks_at(running, "b.md")
@@ -124,14 +115,6 @@ def test_a_name_that_nobody_told_is_a_chat_of_which_nothing_is_known(running: An
     assert looking_at(program.asks("Two?", "r2", previous_response_id="r1")) == ["a.md"]
     assert looking_at(Program(running, "another").asks("Three?", "r3", previous_response_id="r2")) == ["a.md"]
     assert program.asks("Three?", "r3", previous_response_id="r2") == []
-
-
-def test_the_newest_answers_after_an_insertion_can_be_continued(running: Any, program: Program) -> None:
-    for number in range(1, 7):
-        named = {"previous_response_id": f"r{number - 1}"} if number > 1 else {}
-        assert len(program.asks("So?", f"r{number}", **named)) == (number == 1)
-    assert program.asks("And?", "s", previous_response_id="r3") == []
-    assert looking_at(program.asks("And?", "t", previous_response_id="r1")) == ["a.md"]
 
 
 def test_what_the_provider_holds_of_a_note_that_is_withheld_by_now_stays_there(

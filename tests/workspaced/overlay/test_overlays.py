@@ -5,9 +5,6 @@ from typing import Any
 import pytest
 from support.overlaid_runtime import Runtime, looking_at, looks_at
 
-from workspaced.overlay.asking import params_of
-from workspaced.overlay.request import read_request
-
 NOTES = {"a.md": "# A\n\nAlpha.\n", "b.md": "# B\n\nBeta.\n", "c.md": "# C\n\nGamma.\n"}
 
 
@@ -34,30 +31,6 @@ def test_where_nothing_changed_nothing_is_said_again(running: Any) -> None:
     assert third[:1] == first and looking_at(third) == ["a.md", "b.md"]
 
 
-def test_what_was_never_sent_is_offered_again_as_long_as_it_is_so(running: Any) -> None:
-    chat = Runtime(running)
-    chat.says("One?")
-    first = chat.sends(leaves=False)
-    assert looking_at(first) == ["a.md"] and chat.sends(leaves=False) == first
-    chat.messages[-1] = {"role": "user", "content": "Or one else?"}
-    assert looking_at(chat.sends(leaves=False)) == ["a.md"]
-    looks_at(running, "b.md")
-    assert looking_at(chat.sends(leaves=False)) == ["b.md"]
-    assert "\ntext of c.md:" in chat.sends("c.md")[0]
-
-
-def test_within_a_tool_loop_and_where_a_hook_told_nothing_is_said(running: Any) -> None:
-    chat, hooked = Runtime(running), Runtime(running)
-    chat.messages = [
-        {"role": "user", "content": "Look."},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "seen"}]},
-    ]
-    assert chat.sends() == []
-    hooked.says('One?\n<workspace as-of="1" note="x">\n</workspace>')
-    assert params_of(read_request("anthropic", hooked.body()))["open"] is False
-
-
 # -- a window without the first words --
 
 
@@ -74,30 +47,6 @@ def test_turns_that_are_alike_keep_their_own_texts_and_a_new_one_like_them_leave
     assert looking_at(slid.asks("And?")) == ["b.md", "c.md"]
     looks_at(slid.daemon, "a.md")
     assert looking_at(slid.asks("Go on.")) == ["b.md", "c.md", "a.md"]
-
-
-def test_a_text_stands_at_its_own_turn_and_the_vault_is_named_once_as_long_as_a_window_has_it(
-    running: Any,
-) -> None:
-    chat = Runtime(running, name="one")
-    stood: list[Any] = []
-    for number in range(9):
-        looks_at(running, "abc"[number % 3] + ".md")
-        texts = chat.asks("Go on." if number % 2 else f"And {number}?")
-        assert "".join(texts).count("\nvault: ") == 1
-        chat.messages = chat.messages[-8:]
-        *older, newest = [each["content"] for each in chat.sent["messages"] if each["role"] == "user"]
-        assert older[1:] == stood[len(stood) - len(older) :][1:]  # of the first the answer before it is gone
-        stood.append(newest)
-
-
-def test_an_older_text_never_stands_behind_a_newer_one(running: Any) -> None:
-    chat = Runtime(running, name="one")
-    told_in_turns(chat, ("a.md", "Begin."), ("b.md", "Go on."), ("c.md", "Next?"))
-    chat.messages = chat.messages[3:]  # the turn of b.md left; later one like it comes
-    looks_at(running, "a.md")
-    assert looking_at(chat.asks("More?")) == ["c.md", "a.md"]
-    assert looking_at(chat.asks("Go on.")) == ["c.md", "a.md"]
 
 
 def test_a_chat_with_the_name_of_another_is_told_all_where_a_turn_is_like_one_there(running: Any) -> None:

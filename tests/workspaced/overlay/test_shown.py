@@ -33,16 +33,6 @@ def test_a_chat_shows_what_was_put_into_it_and_which_requests_had_it(asked: Aske
     assert all(each["inputTokens"] > size for each, size in zip(chat["requests"], sizes, strict=True))
 
 
-def test_people_read_the_same(asked: Asked) -> None:
-    running, stood = asked
-    assert "OVERLAID CHAT" in running.cli("context", "list", str(running.data)).stdout
-    chat = json.loads(running.cli("context", "list", str(running.data), "--json").stdout)["chat"]
-    shown = running.cli("context", "show", chat, str(running.data)).stdout
-    for text in (*stood[1], stood[3][1], "withdrawn at event ", "note b.md, "):
-        assert text in shown
-    assert running.cli("context", "show", chat, str(running.data), "--manifest").returncode == 2
-
-
 def test_what_the_log_does_not_have_is_not_made_up(asked: Asked) -> None:
     running, _ = asked
     with open_source(running.data) as source:
@@ -72,19 +62,3 @@ def test_every_insertion_is_made_again_to_the_byte(asked: Asked) -> None:
     done = running.cli("replay", "--verify", str(running.data))
     assert done.returncode == 0, done.stdout
     assert "3 calls: 3 answer the same" in done.stdout and "4 prompts: 4 are the same" in done.stdout
-
-
-def test_a_changed_byte_is_noticed(asked: Asked) -> None:
-    running, _ = asked
-    with replay.open(running.data) as log:
-        (first, *_) = log.calls()
-    damaged = next(running.data.rglob(first.event.data.result_sha256))
-    content = bytearray(damaged.read_bytes())
-    content[len(content) // 2] ^= 1
-    damaged.write_bytes(content)
-    done = running.cli("replay", "--verify", "--json", str(running.data))
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 3
-    assert [each["outcome"] for each in lines if "tool" in each] == ["damaged", "same", "same"]
-    # The last request had the first text no more.
-    assert [each["outcome"] for each in lines if "insertion" in each] == [*["damaged"] * 3, "same"]

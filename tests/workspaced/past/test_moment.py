@@ -167,19 +167,6 @@ def test_a_session_is_told_what_it_was_not_told_before(lived: dict[str, Any]) ->
         assert opened.counts()["context_volunteered"] == 1
 
 
-def test_the_same_hook_at_the_same_moment_tells_the_same(lived: dict[str, Any]) -> None:
-    hook = {"client": "agent", "session": "s", "event": "UserPromptSubmit"}
-    with past(lived["log"], lived["b open"]) as then, then.connect() as client:
-        assert client.call("workspaced/volunteer", hook)["text"] == lived["text"]
-
-
-def test_the_open_note_was_told_a_moment_later() -> None:
-    """A hook at event 190 of the demo's morning: the agent is told of the note that was open then at event 191."""
-    hook = {"client": "claude-code", "session": "new", "event": "UserPromptSubmit"}
-    with past(INSTALLED, 190) as then, then.connect() as client:
-        assert "looking at: projects/tsuchiya/" in client.call("workspaced/volunteer", hook)["text"]
-
-
 def test_a_chat_through_a_proxy_is_new_there_and_a_prompt_is_assembled_from_the_moment(
     lived: dict[str, Any],
 ) -> None:
@@ -211,44 +198,6 @@ def test_a_conversation_goes_on_and_its_prompt_verifies_without_the_other_log() 
             assert "**22 June**" in prompt.text()
         # Though the whole text of a note that stood there is only in the other log.
         assert then.cli("replay", str(then.run), "--prompt", str(prompt.seq)).returncode == 0
-
-
-def test_it_is_found_by_its_name_alone(lived: dict[str, Any]) -> None:
-    with past(lived["log"], lived["a open"]) as then:
-        assert not list(then.root.rglob("daemons/*.json"))
-        elsewhere = {"WORKSPACED_SOCKET": ""}
-        assert then.cli("state", env=elsewhere).returncode == 3
-    with past(lived["log"], lived["a open"], "--workspace", "then") as then:
-        assert then.cli("state").returncode == 0
-
-
-def test_the_log_of_a_daemon_that_writes_it(daemon: Factory) -> None:
-    running = daemon(notes=NOTES)
-    with running.connect("editor") as editor, running.connect("agent") as agent:
-        look_at(editor, "a.md")
-        agent.tool("get_current_note")
-        seq = last_call(agent)
-        with past(running.data, seq) as then:
-            look_at(editor, "b.md")
-            (running.vault / "a.md").write_text("# Changed\n")
-            agent.tool("get_current_note")
-            assert then.told("agent", "get_current_note")["data"]["title"] == "Alpha"
-            assert then.told("other", "get_current_note")["data"]["title"] == "Alpha"
-
-
-def test_two_runs_are_compared(lived: dict[str, Any]) -> None:
-    """What was asked again is the same; another question about the same moment differs."""
-    seq = lived["secret read"]
-    with past(lived["log"], seq) as then:
-        then.ask("agent", "get_current_note")
-        then.ask("agent", "get_current_note", maxContentLength=3)
-        assert then.stop() == 0
-        with replay.open(then.run) as run:
-            first, second = (each.seq for each in run.calls())
-        same = then.cli("calls", "diff", str(seq), str(first), str(then.log), "--of", str(then.run))
-        assert same.returncode == 0, same.stdout
-        other = then.cli("calls", "diff", str(seq), str(second), str(then.log), "--of", str(then.run))
-        assert other.returncode == 1 and "maxContentLength" in other.stdout
 
 
 @pytest.mark.parametrize("at", [None, 120])
@@ -337,19 +286,3 @@ def test_what_cannot_be_served_is_said(lived: dict[str, Any], tmp_path: Path, wr
     done = process.run(*given, env=clean_environment(tmp_path))
     assert done.returncode == code, done.stderr
     assert said in done.stderr.decode()
-
-
-def test_a_log_without_calls_answers_what_it_can(daemon: Factory) -> None:
-    running = daemon(notes=NOTES)
-    with running.connect("editor") as editor:
-        look_at(editor, "a.md")
-    assert running.stop() == 0
-    with past(running.data) as then:
-        for tool in ("get_current_note", "get_workspace_context", "search_workspace"):
-            told = then.told("agent", tool, **({"query": "x"} if tool == "search_workspace" else {}))
-            assert (told["success"], told["code"]) == (False, "NOT_RECORDED")
-            assert "asked were: no tools" in told["message"]
-            wrong = then.told("agent", tool, at="yesterday")
-            assert (wrong["success"], wrong["code"]) == (False, "INVALID_ARGUMENT")
-        with then.connect() as client:
-            assert client.call("workspaced/state", {})["state"]["activeNote"]["id"] == "a.md"

@@ -1,17 +1,15 @@
 """What a log recorded is answered to the byte: at the socket, by MCP, and in the log of the run."""
 
 import json
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.bridge import END_S, INITIALIZE, Agent
+from support.bridge import INITIALIZE, Agent
 from support.daemon import clean_environment
 from support.past import past, recorded_in
 
 from workspaced import replay
-from workspaced.demo.morning import INSTALLED
 
 LOGS = ("the demo's morning", "golden answers", "a proxied chat", "a long session")
 
@@ -34,19 +32,6 @@ def test_every_recorded_call_is_answered_with_its_bytes(stored_log: Callable[[st
         assert {each.outcome for each in verified} == {replay.Outcome.SAME}
         assert first not in later
         left = later
-
-
-@pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGHUP])
-def test_a_bridge_that_is_ended_ends_its_daemon(tmp_path: Path, ends: signal.Signals) -> None:
-    agent = Agent(["--replay", str(INSTALLED), "--at", "116"], clean_environment(tmp_path), tmp_path)
-    try:
-        agent.send(INITIALIZE)
-        agent.hear()
-        (folder,) = tmp_path.glob("workspaced-past-*")
-        agent.process.send_signal(ends)
-        assert agent.process.wait(END_S) == 130 and not folder.exists()
-    finally:
-        agent.close()
 
 
 @pytest.mark.parametrize("name", ["the demo's morning", "a long session"])
@@ -87,17 +72,6 @@ def test_another_client_is_answered_by_what_the_log_tells_of_the_moment(
     with past(stored_log(name), asked.seq) as then:
         told = then.told("another agent", tool, **asked.arguments)
     assert told == json.loads(asked.answer) and told["success"]
-
-
-def test_a_moment_before_a_call_is_that_of_the_call(stored_log: Callable[[str], Path]) -> None:
-    """The event before it, and its time."""
-    log = stored_log("a long session")
-    asked = next(each for each in recorded_in(log)[20:] if each.tool == "get_current_note")
-    with replay.open(log) as opened:
-        before = opened.event(opened.event(asked.seq).data.tail)
-    for at in (before.seq, before.time):
-        with past(log, at) as then:
-            assert then.ask(asked.caller, asked.tool, **asked.arguments) == asked.answer
 
 
 def test_what_was_told_at_another_level_is_not_told(stored_log: Callable[[str], Path]) -> None:

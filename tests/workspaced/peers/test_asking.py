@@ -66,10 +66,6 @@ def test_for_what_never_left_no_byte_is_another_one(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_without_a_link_nobody_is_asked(tmp_path: Path) -> None:
-    assert ask_to_forget(tmp_path / "link", V, [SHARED]) is None
-
-
 def test_it_leaves_this_persons_other_machines_and_no_message_of_them_names_it_again() -> None:
     async def main() -> list[Node]:
         nodes = make_nodes(SimulatedServer(Random(1)), Random(2), ["ann", "ann", "bob"])

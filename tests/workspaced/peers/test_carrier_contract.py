@@ -69,16 +69,6 @@ def test_messages_of_a_subject_are_read_in_the_order_in_which_they_were_publishe
     world.run(main)
 
 
-def test_an_empty_subject_has_no_messages(world: World) -> None:
-    async def main(world: World) -> None:
-        carrier = await world.carrier(A)
-        assert await carrier.read(A) == []
-        assert await carrier.last(A) is None
-        assert await carrier.subjects() == {}
-
-    world.run(main)
-
-
 def test_a_message_that_begins_replaces_those_before_it_and_no_other_subject(world: World) -> None:
     async def main(world: World) -> None:
         carrier = await world.carrier(A)
@@ -101,34 +91,6 @@ def test_a_message_behind_another_predecessor_than_the_last_is_not_kept(world: W
             with pytest.raises(CarrierError, match="last message"):
                 await carrier.publish(A, b"wrong", after=after, begins=begins)
         assert await data(carrier, A) == [b"one"]
-
-    world.run(main)
-
-
-def test_of_two_that_publish_behind_one_message_one_is_refused(world: World) -> None:
-    async def main(world: World) -> None:
-        one, other = await world.carrier(A), await world.carrier(A)
-        after = await publish(one, A, b"first")
-        done = await asyncio.gather(
-            one.publish(A, b"mine", after=after, begins=False),
-            other.publish(A, b"theirs", after=after, begins=False),
-            return_exceptions=True,
-        )
-        assert [getattr(each, "code", None) for each in done].count("WRONG_PREDECESSOR") == 1
-        assert len(await data(one, A)) == 2
-
-    world.run(main)
-
-
-def test_the_same_bytes_may_be_published_again(world: World) -> None:
-    """No window of duplicates: what was purged and is sent again is kept again."""
-
-    async def main(world: World) -> None:
-        carrier = await world.carrier(A)
-        sequence = await carrier.publish(A, b"same", after=0, begins=True)
-        sequence = await carrier.publish(A, b"same", after=sequence, begins=True)
-        await carrier.publish(A, b"same", after=sequence, begins=False)
-        assert await data(carrier, A) == [b"same", b"same"]
 
     world.run(main)
 
@@ -234,16 +196,5 @@ def test_a_server_that_is_away_says_so_and_is_found_again(world: World) -> None:
         assert carrier.state == "connected"
         await listener.until(lambda each: each.arrived[-1].data == b"two")
         await listener.stop()
-
-    world.run(main)
-
-
-def test_a_closed_carrier_is_away_and_its_reports_end(world: World) -> None:
-    async def main(world: World) -> None:
-        carrier = await world.carrier(A)
-        await publish(carrier, A, b"one")
-        await carrier.aclose()
-        assert await refusal(carrier.last(A)) == "AWAY"
-        assert [each async for each in carrier.reports()] == []
 
     world.run(main)

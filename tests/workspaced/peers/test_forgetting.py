@@ -32,11 +32,6 @@ def names(daemon: Daemon, note: str) -> list[str]:
     return [str(line) for path in files for line in path.read_bytes().splitlines() if note.encode() in line]
 
 
-def context(daemon: Daemon) -> str:
-    with daemon.connect() as client:
-        return json.dumps(client.tool("get_workspace_context", {"of": "everyone"}))
-
-
 def test_what_is_forgotten_here_goes_there_and_doctor_has_the_rest(daemon: Factory, server: NatsServer) -> None:
     laptop, desk = linked(daemon, server)
     for machine in (laptop, desk):
@@ -67,19 +62,3 @@ def test_what_is_forgotten_here_goes_there_and_doctor_has_the_rest(daemon: Facto
     assert names(desk, SECRET) == []
     desk.start()
     assert findings(desk) == []
-
-
-def test_a_machine_that_is_off_is_named_until_it_is_reached(daemon: Factory, server: NatsServer) -> None:
-    laptop, desk = linked(daemon, server)
-    publish(laptop, "note_pinned", note=SECRET)
-    until(desk, "get_workspace_context", lambda answer: answer["data"]["pinnedNotes"])
-    desk.stop()
-    laptop.stop()
-    forget(laptop, SECRET)
-    laptop.start()
-    found = until_linked(laptop, lambda found: found["state"] == "connected" and not found["sent"]["unsent"])
-    assert found["forgetting"] == [{"vault": "notes", "notReached": ["desk"]}]
-    assert "not reached yet: desk" in laptop.cli("link", "status").stdout
-    desk.start()
-    until_linked(laptop, lambda found: not found["forgetting"])
-    assert SECRET not in context(desk)

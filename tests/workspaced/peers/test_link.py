@@ -3,8 +3,6 @@
 import asyncio
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -83,16 +81,6 @@ def test_a_daemon_that_starts_again_sends_nothing_that_its_peers_have(daemon: Fa
     assert (now["generation"], now["n"]) == (sent["generation"], sent["n"])
 
 
-def test_a_new_key_is_used_from_then_on_and_everybody_follows(daemon: Factory, server: NatsServer) -> None:
-    laptop, desk = linked(daemon, server)
-    assert cli(laptop, "rotate")["epoch"] == 2
-    publish(laptop, "active_note_set", note="plan.md")
-    assert until(desk, "get_current_note", lambda answer: answer["success"])["data"]["id"] == "plan.md"
-    publish(desk, "active_note_set", note="other.md")
-    found = until(laptop, "get_current_note", lambda answer: answer["data"]["id"] == "other.md")
-    assert found["data"]["linked"]["machine"] == "desk"
-
-
 def test_a_copied_data_directory_is_noticed(daemon: Factory, server: NatsServer) -> None:
     laptop, _desk = linked(daemon, server)
     publish(laptop, "active_note_set", note="plan.md")
@@ -140,31 +128,6 @@ def test_bad_commands_say_what_to_do(daemon: Factory) -> None:
     assert status(alone) is None
 
 
-def test_watching_everyone_tells_what_is_done_at_other_machines(daemon: Factory, server: NatsServer) -> None:
-    laptop, desk = linked(daemon, server)
-    watching = subprocess.Popen(
-        [sys.executable, "-m", "workspaced", "watch", "--of", "everyone", "--since", "0", "--json"],
-        env={**desk.env, "WORKSPACED_SOCKET": str(desk.socket)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert watching.stdout is not None
-    try:
-        for kind, note in (
-            ("note_pinned", "plan.md"),
-            ("active_note_set", "other.md"),
-            ("note_unpinned", "plan.md"),
-        ):
-            publish(laptop, kind, note=note)
-            told = (json.loads(line) for line in watching.stdout)
-            event = next(each for each in told if each["type"] == kind)
-            assert (event["person"], event["machine"], event["data"]) == ("Ann", "laptop", {"note": note})
-    finally:
-        watching.kill()
-        watching.wait()
-        watching.stdout.close()
-
-
 def test_the_text_of_a_selection_leaves_if_the_settings_say_so_and_is_taken_back(
     daemon: Factory, server: NatsServer
 ) -> None:
@@ -208,16 +171,3 @@ def test_a_cluster_that_loses_its_leader_carries_on(
             laptop,
             lambda found: (found["state"], found["problem"], found["sent"]["unsent"]) == ("connected", None, 0),
         )
-
-
-def test_a_rule_takes_back_what_was_shown_before_too(daemon: Factory, server: NatsServer) -> None:
-    laptop, desk = linked(daemon, server)
-    publish(laptop, "active_note_set", note="other.md")
-    until(desk, "get_current_note", lambda answer: answer["success"])
-    publish(laptop, "active_note_set", note="plan.md")
-    publish(laptop, "temporary_tab_closed", note="other.md")
-    until(desk, "get_current_note", lambda answer: answer["success"] and answer["data"]["id"] == "plan.md")
-    sent = until_linked(laptop, lambda found: not found["sent"]["unsent"])["sent"]
-    (laptop.vault / ".workspacedignore").write_text("other.md\n")
-    publish(laptop, "note_pinned", note="plan.md")
-    until_linked(laptop, lambda found: found["sent"]["generation"] > sent["generation"])

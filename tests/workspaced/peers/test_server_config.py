@@ -35,25 +35,3 @@ def test_a_stream_of_somebody_else_is_left_as_it_is(tmp_path: Path) -> None:
         assert b"[NO_STREAM]" in done.stderr
         done = create(server.url, "--stream", "OTHER")
         assert b"[NO_STREAM]" in done.stderr, "the first one has the subjects"
-
-
-def test_credentials_are_the_operators(tmp_path: Path) -> None:
-    (tmp_path / "op").write_text("op:secret\n")
-    with nats_server(tmp_path, more='authorization { user: "op", password: "secret" }') as server:
-        refused = create(server.url)
-        assert b"[REFUSED]" in refused.stderr
-        done = create(server.url, "--credentials", str(tmp_path / "op"))
-        assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("url", ["localhost", "http://localhost:4222"])
-def test_what_is_no_address_is_refused(url: str) -> None:
-    done = create(url)
-    assert done.returncode == 2
-    assert b"[INVALID_ARGUMENT]" in done.stderr
-
-
-def test_nobody_there(tmp_path: Path) -> None:
-    with nats_server(tmp_path) as server:
-        url = server.url
-    assert b"[AWAY]" in create(url).stderr

@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import DATA
 from support import talk as talks
 from support.daemon import refusal
 from support.talk import Talk
 
 from workspaced.limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, MESSAGES_PER_CONVERSATION_MAX
-from workspaced.prompts.transfer import FILE_NAME_BYTES_MAX, IMAGE_CHARS_MAX, NOT_KEPT, file_name
+from workspaced.prompts.transfer import FILE_NAME_BYTES_MAX, NOT_KEPT, file_name
 from workspaced_tools.chats.markdown_file import read_chat
 from workspaced_tools.chats.model import Chat, ReadChat, SavedAttachment
 
-CHATS = DATA / "chats"
 WIRE = {"provider": "openai", "model": "any", "contextWindow": 100_000, "outputReserve": 1_000}
 PRIVATE = "---\nworkspaced: private\n---\n# Diary\n\nThe passphrase is xyzzy.\n"
 NOTES = {
@@ -156,34 +154,6 @@ def test_what_is_exported_is_imported_as_the_same_conversation(client: Any) -> N
     assert again["messages"] == ["m1", "c1", "m2", "a1", "s1", "m3"]
     assert content(exported(client, again["conversation"])) == content(chat)
     assert client.context.assemble(again["conversation"])["estimate"] > 0
-
-
-def test_the_hashes_of_the_prompt_for_a_message_are_in_its_comment(client: Any) -> None:
-    talk = start(client)
-    client.context.message(talk, user("m1", "What?", "a.md"), user("m2", "Well?"))
-    client.context.assemble(talk, "m1")
-    prompt = client.context.assemble(talk, "m1", rebase=True)
-    client.context.end(talk)
-    first, second = exported(client, talk).messages
-    assert first.layers == {each["id"]: each["hash"] for each in prompt["layers"]} and len(first.layers) == 5
-    assert second.layers == {}
-
-
-def test_an_imported_conversation_is_prompted_like_the_one_it_was_with_its_notes_in_the_library(
-    client: Any,
-) -> None:
-    talk = start(client, environment=False)
-    client.context.message(
-        talk,
-        user("m1", "What?", "a.md"),
-        {"id": "a1", "role": "assistant", "text": "That."},
-        user("m2", "So?", "a.md"),
-    )
-    again = load(client, export(client, talk)["text"])["conversation"]
-    copy, first = client.context.assemble(again), client.context.assemble(talk)
-    assert [each["id"] for each in copy["layers"][1]["segments"]] == ["a.md"]
-    assert [each.get("id") for each in copy["messages"]] == [None, *(each["id"] for each in first["messages"])]
-    assert copy["layers"][3] == first["layers"][3] and copy["layers"][4] == first["layers"][4]
 
 
 def test_what_an_import_loses_is_a_warning_and_stands_in_the_manifest(client: Any) -> None:
@@ -338,33 +308,6 @@ def test_the_same_import_is_recorded_once_and_another_one_of_its_id_is_refused(c
     assert events(client, talk) == told
 
 
-def test_an_older_file_is_imported_with_what_is_left_of_it(client: Any) -> None:
-    talk = name()
-    text = (CHATS / "older.md").read_text()
-    first = load(client, text, conversation=talk, contextWindow=1_000, outputReserve=10)
-    assert first["messages"] == ["m1", "m2", "m3"]
-    assert codes(first) == [(9, "NOTE_NOT_FOUND"), (9, "NOTE_NOT_FOUND"), (9, "ATTACHMENT_LOST")]
-    settings = events(client, talk)[0]["data"]
-    assert (settings["provider"], settings["model"], settings["contextWindow"]) == ("someone", "large", 1_000)
-
-
-def test_messages_without_an_id_get_one_that_no_other_has(client: Any) -> None:
-    named = '**user**\n<!-- workspaced: {"id":"m1"} -->\n\nNamed words.\n'
-    made = load(client, f"**user**\n\nUnnamed words.\n\n{named}\n**user**\n\nUnnamed words.\n", **WIRE)
-    assert len(set(made["messages"])) == 3 and made["messages"][1] == "m1"
-    texts = [each.text for each in exported(client, made["conversation"]).messages]
-    assert texts == ["Unnamed words.", "Named words.", "Unnamed words."]
-
-
-def test_the_id_of_the_file_is_taken_where_it_is_free(client: Any) -> None:
-    talk = name()
-    text = f'---\nworkspaced-chat: 1\nconversation: "{talk}"\n---\n**user**\nHi.\n'
-    made = load(client, text, **WIRE)
-    assert made["conversation"] == talk and made["warnings"] == []
-    taken = load(client, text, **WIRE)
-    assert taken["conversation"] not in (talk, "") and codes(taken) == [(1, "CONVERSATION_TAKEN")]
-
-
 def test_window_and_reserve_have_defaults_that_are_told(client: Any) -> None:
     for given, settings, warned in (
         ({}, (IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE), 2),
@@ -376,6 +319,17 @@ def test_window_and_reserve_have_defaults_that_are_told(client: Any) -> None:
         assert codes(made) == [(1, "SETTING_ASSUMED")] * warned
         chat = exported(client, made["conversation"])
         assert (chat.context_window, chat.output_reserve) == settings
+
+
+def test_an_import_tells_of_so_many_warnings_and_how_many_more_there_are(daemon: Any) -> None:
+    running = daemon(notes=NOTES)
+    line = "[Context: Notes: " + ", ".join(f"nothing {number}" for number in range(150)) + "]"
+    text = "".join(f"**user**: Hello {number}.\n{line}\n\n**ai**: Yes.\n\n" for number in range(3))
+    made = running.connect().context.import_chat(
+        text, provider="p", model="m", context_window=10_000, output_reserve=100
+    )
+    assert len(made["messages"]) == 6 and len(made["warnings"]) == 201
+    assert made["warnings"][-1]["code"] == "MORE_WARNINGS" and "250" in made["warnings"][-1]["message"]
 
 
 @pytest.mark.parametrize(
@@ -390,15 +344,6 @@ def test_window_and_reserve_have_defaults_that_are_told(client: Any) -> None:
 def test_what_cannot_be_imported_says_why(client: Any, text: str, settings: dict[str, Any], says: str) -> None:
     error = refusal(load, client, text, **settings)
     assert error.code == "INVALID_ARGUMENT" and says in f"{error} {error.hint}"
-
-
-def test_notes_are_found_where_they_are_now_and_others_are_named_with_their_line(client: Any) -> None:
-    text = "**user**\n[Context: Notes: plan, many, nowhere | Folders: gone]\n\nHi.\n"
-    made = load(client, text, **WIRE)
-    assert codes(made) == [(1, "NOTE_AMBIGUOUS"), (1, "NOTE_NOT_FOUND"), (1, "FOLDER_NOT_FOUND")]
-    assert made["warnings"][0]["candidates"] == ["x/many.md", "y/many.md"]
-    [message] = exported(client, made["conversation"]).messages
-    assert [each.id for each in message.attachments] == ["work/plan.md", "gone"]
 
 
 def test_parts_that_do_not_fit_are_left_out_with_a_warning_and_the_rest_is_imported(client: Any) -> None:
@@ -470,12 +415,6 @@ def test_the_name_of_the_file_is_short_and_one_that_every_system_takes(title: st
     dated = file_name(Chat(title=title, started="2026-03-01T12:00:00Z"))
     assert expected in (None, made) and dated.endswith(" 2026-03-01.md")
     assert len(dated.encode()) <= FILE_NAME_BYTES_MAX and not made.removesuffix(".md").endswith((" ", "."))
-
-
-def test_the_name_of_the_file_begins_with_what_was_said_first(client: Any) -> None:
-    talk = start(client)
-    client.context.message(talk, user("m1", "  What is\nleft? "))
-    assert export(client, talk)["fileName"].startswith("What is left ")
 
 
 # -- the command line --
@@ -550,56 +489,5 @@ def test_images_are_files_beside_the_chat_and_come_back(world: Any, client: Any,
     assert done.returncode == 0 and done.stderr.count("cannot be read") == 2
 
 
-def test_a_large_image_is_named_only(client: Any) -> None:
-    talk = start(client)
-    large = "data:image/png;base64," + "A" * IMAGE_CHARS_MAX
-    for each in (large[:IMAGE_CHARS_MAX], large):
-        image = {"kind": "image", "id": f"{len(each)}.png", "text": each}
-        client.context.message(talk, user(f"m{len(each)}", "Look.", image))
-    made = export(client, talk)
-    read = read_chat(made["text"])
-    kept = [each.text is not None for message in read.chat.messages for each in message.attachments]
-    assert kept == [True, False] and codes(made) == [(read.lines[1], "IMAGE_TOO_LARGE")]
-
-
-def test_images_too_long_for_a_request_are_named_only(world: Any, client: Any, tmp_path: Path) -> None:
-    talk = start(client)
-    for at in range(6):
-        uri = f"data:image/png;base64,{b64encode(bytes([at]) * (180 * 1024)).decode()}"
-        client.context.message(talk, user(f"m{at}", "Look.", {"kind": "image", "id": f"{at}.png", "text": uri}))
-    file = tmp_path / "chat.md"
-    assert world.cli("context", "export", talk, "-o", str(file)).returncode == 0
-    assert len(list((tmp_path / "chat.images").iterdir())) == 6
-    target = name()
-    done = world.cli("context", "import", str(file), "--conversation", target)
-    assert done.returncode == 0 and done.stderr.count("would be too long") == 2
-    kept = [each.attachments[0].text for each in exported(client, target).messages]
-    assert [each is not None for each in kept] == [True] * 4 + [False] * 2
-
-
 def read(file: Path) -> ReadChat:
     return read_chat(file.read_bytes().decode())
-
-
-def test_the_import_command_says_what_is_wrong_and_where(world: Any, tmp_path: Path) -> None:
-    options = ["--provider", "p", "--model", "m", "--context-window", "1000", "--output-reserve", "10"]
-    text = b"**user**\n[Context: Notes: many]\n\nHi.\n"
-    done = world.cli("context", "import", "-", *options, stdin=text)
-    assert done.returncode == 0 and "line 1" in done.stderr and "  x/many.md\n  y/many.md" in done.stderr
-    assert world.cli("context", "import", "-", *options, stdin=b"# A note\n").returncode == 2
-    assert world.cli("context", "import", "-", stdin=text).returncode == 2
-    assert world.cli("context", "import", "-", *options, stdin=b"**user**\n\xff\n").returncode == 2
-    long = world.cli("context", "import", "-", *options, stdin=b"**user**\n" + b"x" * 1_100_000)
-    assert long.returncode == 2 and "1,048,576" in long.stderr
-    assert world.cli("context", "import", str(tmp_path / "none.md")).returncode == 2
-
-
-def test_an_import_tells_of_so_many_warnings_and_how_many_more_there_are(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    line = "[Context: Notes: " + ", ".join(f"nothing {number}" for number in range(150)) + "]"
-    text = "".join(f"**user**: Hello {number}.\n{line}\n\n**ai**: Yes.\n\n" for number in range(3))
-    made = running.connect().context.import_chat(
-        text, provider="p", model="m", context_window=10_000, output_reserve=100
-    )
-    assert len(made["messages"]) == 6 and len(made["warnings"]) == 201
-    assert made["warnings"][-1]["code"] == "MORE_WARNINGS" and "250" in made["warnings"][-1]["message"]

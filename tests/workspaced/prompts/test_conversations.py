@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import anyio
 import pytest
 from jsonschema import Draft202012Validator
 from support.daemon import refusal
 from support.talk import SETTINGS, DaemonTalk, Talk, entries, sent, system
 
-from workspaced import Client
 from workspaced.cli.daemon.schema import all_schemas
 from workspaced.errors import RemoteError
 from workspaced.limits import (
@@ -18,7 +16,6 @@ from workspaced.limits import (
 )
 
 SCHEMAS = all_schemas()
-NOTES = {"a.md": "# Alpha\n\nThe first note.\n", "work/plan.md": "# Plan\n\n1. begin\n2. end\n"}
 
 
 @pytest.fixture
@@ -90,16 +87,6 @@ def test_messages_behind_a_removed_one_may_come_again_with_another_text(chat: Ta
     assert "One." in prompt and "Drei." in prompt and "Two." not in prompt and "Three." not in prompt
 
 
-def test_an_ended_conversation_goes_on_once_it_is_started_again(chat: Talk) -> None:
-    chat.user("One.")
-    chat.client.context.end(chat.id)
-    chat.client.context.end(chat.id)
-    assert len(chat.events("conversation_ended")) == 1
-    assert refusal(chat.prompt).code == "UNKNOWN_CONVERSATION"
-    chat.client.context.start(conversation=chat.id, **SETTINGS)
-    assert "One." in sent(chat.prompt())
-
-
 def test_settings_told_again_are_no_event_and_others_are(chat: Talk) -> None:
     context = chat.client.context
     context.start(conversation=chat.id, **SETTINGS)
@@ -118,12 +105,6 @@ def test_settings_told_again_are_no_event_and_others_are(chat: Talk) -> None:
     chat.user("One.")
     prompt = chat.prompt()
     assert prompt["manifest"]["toolTokens"] > 0 and not entries(prompt, "skills")
-
-
-def test_a_conversation_without_an_id_gets_one(client: Any) -> None:
-    made = client.context.start(**SETTINGS, environment=False)
-    assert client.context.message(made["conversation"], {"role": "user", "text": "One."})["messages"][0]
-    assert system(client.context.assemble(made["conversation"])) == ""
 
 
 def test_a_conversation_stays_with_its_vault_whichever_is_looked_at(daemon: Any) -> None:
@@ -177,16 +158,6 @@ def test_a_prompt_asked_for_again_is_the_same_and_recorded_once(chat: Talk) -> N
     assert bare["messages"] == first["messages"] and {each["text"] for each in bare["layers"]} == {""}
 
 
-def test_a_version_is_recorded_and_kept_once(chat: Talk, shared: Any) -> None:
-    shared.add({"once.md": "# Once\n\nOnly.\n"})
-    for text in ("One.", "Two.", "Three."):
-        chat.user(text, "once.md")
-        chat.prompt()
-        chat.assistant(text)
-    recorded = [event["data"] for event in chat.events("artifact_recorded") if event["data"]["id"] == "once.md"]
-    assert len(recorded) == 1 and recorded[0]["bytes"] == len("# Once\n\nOnly.\n")
-
-
 def test_a_message_told_again_is_there_once_and_another_of_its_id_is_a_conflict(chat: Talk) -> None:
     chat.user("One.", "a.md", id="m1")
     chat.user("One.", "a.md", id="m1")
@@ -198,19 +169,6 @@ def test_a_message_told_again_is_there_once_and_another_of_its_id_is_a_conflict(
     chat.user("Other.", "a.md", replaces="m1")
     chat.user("Other.", "a.md", replaces="m1")
     assert len(chat.events("message_replaced")) == 1
-
-
-def test_prompts_asked_for_at_once_are_one(chat: Talk, shared: Any) -> None:
-    chat.user("What is A?", "a.md", "b.md")
-    wires = [shared.wire() for _ in range(4)]
-    for wire in wires:
-        wire.ask("workspaced/hello")
-    for wire in wires:
-        for _ in range(3):
-            wire.request("workspaced/context/assemble", {"conversation": chat.id})
-    answers = [wire.line()["result"] for wire in wires for _ in range(3)]
-    assert len({answer["seq"] for answer in answers}) == 1 == len(chat.events("prompt_assembled"))
-    assert all(answer["messages"] == answers[0]["messages"] for answer in answers)
 
 
 # -- what is counted --
@@ -263,26 +221,11 @@ def test_a_fold_by_request_leaves_each_note_as_it_is_now(chat: Talk, shared: Any
     assert [event["data"]["reason"] for event in chat.events("context_folded")] == ["asked"]
 
 
-def test_a_prompt_may_rebase_what_it_attaches(chat: Talk, shared: Any) -> None:
-    shared.add(
-        {f"{name}.md": f"# {name}\n\n{'word ' * count}\n" for name, count in (("long", 1_000), ("short", 10))}
-    )
-    chat.user("Read.", "long.md", "short.md")
-    chat.prompt()
-    chat.assistant("Read.")
-    (shared.vault / "short.md").write_text("# short\n\nNew.\n")
-    chat.user("Now?", "short.md")
-    assert "New." not in system(chat.prompt())
-    prompt = chat.prompt(rebase=True)
-    assert "New." in system(prompt) and sent(prompt).count("New.") == 1
-
-
 # -- bad input --
 
 ACTIVE = {"kind": "active_note"}
 SEARCH = {"query": "it", "documents": []}
 DIGEST = "0" * 64
-EMPTY_IMAGE = "data:image/png;base64,"
 UNKNOWN: list[tuple[str, dict[str, Any], str]] = [
     *((method, {"conversation": "nobody", **more}, "UNKNOWN_CONVERSATION") for method, more in (
         ("message", {"messages": [{"role": "user"}]}),
@@ -381,19 +324,6 @@ def test_what_is_wrong_has_its_code_and_changes_nothing(
     assert len(chat.events()) == count
 
 
-@pytest.mark.parametrize("settled", [True, False])
-@pytest.mark.parametrize("told", [True, False])
-def test_tokens_given_by_hand_count_once_however_they_are_counted(chat: Talk, settled: bool, told: bool) -> None:
-    chat.client.context.start(conversation=chat.id, **SETTINGS, cached_in_input=settled)
-    chat.user("One.")
-    chat.prompt()
-    chat.client.context.usage(
-        chat.id, input_tokens=30 if told else 10, cached_tokens=20, output_tokens=4, cached_in_input=told
-    )
-    [usage] = chat.told("usage_reported")
-    assert (usage["inputTokens"], usage["cachedTokens"], usage["outputTokens"]) == (30 if settled else 10, 20, 4)
-
-
 def test_pins_are_bounded(chat: Talk) -> None:
     for number in range(PINS_PER_CONVERSATION_MAX):
         chat.client.context.pin(chat.id, f"p{number}", "workspace")
@@ -441,17 +371,3 @@ def test_the_log_holds_no_text_of_a_conversation(chat: Talk, shared: Any) -> Non
     chat.prompt()
     lines = b"".join(path.read_bytes() for path in (shared.data / "log").glob("*.wlog"))
     assert b"Quokka" not in lines and b"Wombat" not in lines
-
-
-async def test_the_async_client_has_the_same_methods(shared: Any) -> None:
-    with anyio.fail_after(20):
-        async with Client.open(shared.socket, name="async") as client:
-            made = await client.context.start(**SETTINGS, system="You help.")
-            chat = made["conversation"]
-            await client.context.message(chat, {"role": "user", "text": "What is A?"})
-            prompt = await client.context.assemble(chat)
-            assert system(prompt).startswith("You help.") and prompt["clock"]
-            with pytest.raises(RemoteError) as raised:
-                await client.context.assemble(chat, "nothing")
-            assert raised.value.code == "UNKNOWN_MESSAGE"
-            await client.context.end(chat)

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import re
 from typing import Any
 
 import pytest
@@ -59,14 +58,6 @@ def test_a_text_over_a_line_is_uploaded_and_named(shared: Any, client: Any, wher
     assert shared.cli("replay", "--verify", str(shared.data)).returncode == 0
 
 
-def test_a_message_with_an_upload_may_be_sent_again(client: Any) -> None:
-    talk = begun(client)
-    message = {"role": "user", "id": "m1", "textSha256": client.upload("Once.")}
-    for _ in range(2):
-        assert client.context.message(talk, message)["messages"] == ["m1"]
-    assert str(body(client, talk)).count("Once.") == 1
-
-
 def test_uploads_of_one_name_by_two_clients_do_not_mix(shared: Any, client: Any) -> None:
     put = "workspaced/blob/put"
     with shared.connect("other") as other:
@@ -116,16 +107,6 @@ def test_anthropic_has_an_image_in_its_result(shared: Any, client: Any) -> None:
     assert shared.cli("replay", "--verify", str(shared.data)).returncode == 0
 
 
-def test_in_other_bodies_an_image_follows_its_result(client: Any) -> None:
-    _talk, messages, prompt = seen(client, "openai", images=[{"text": uri(PIXEL)}])
-    assert [each["role"] for each in messages[-3:]] == ["assistant", "tool", "user"]
-    assert [each["type"] for each in messages[-1]["content"]] == ["text", "image_url"]
-    assert "look" in messages[-1]["content"][0]["text"]
-    assert any("follow the result" in each for each in prompt["changes"])
-    _talk, messages, _prompt = seen(client, "gemini", text="Here.", images=[{"text": uri(PIXEL)}])
-    assert [next(iter(each)) for each in messages[-1]["parts"]] == ["functionResponse", "text", "inlineData"]
-
-
 def test_an_image_in_a_result_may_be_uploaded_and_is_bounded(client: Any) -> None:
     large = client.upload(uri(images.png_of_size(2 * 1024 * 1024)))
     _talk, messages, _prompt = seen(client, "anthropic", images=[{"textSha256": large}])
@@ -135,28 +116,7 @@ def test_an_image_in_a_result_may_be_uploaded_and_is_bounded(client: Any) -> Non
     assert error.code == "INVALID_ARGUMENT" and str(ATTACHED_IMAGE_BYTES_MAX) in str(error)
 
 
-def test_a_fold_elides_an_image_with_its_result(client: Any) -> None:
-    talk, _messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(PIXEL)}])
-    for number in range(3):
-        client.context.message(talk, {"role": "assistant", "text": "Yes."}, {"role": "user", "text": f"{number}?"})
-        client.context.assemble(talk)
-    before = str(body(client, talk))
-    client.context.assemble(talk, rebase=True)
-    after = str(body(client, talk))
-    assert "'image'" in before and "'image'" not in after and "[tool result elided - 1" in after
-
-
-def test_a_chat_file_has_the_image_of_a_result(client: Any) -> None:
-    talk, messages, _prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(PIXEL)}])
-    exported = client.context.export(talk)
-    assert exported["warnings"] == []
-    again = client.context.import_chat(exported["text"], conversation=f"{talk}-again")["conversation"]
-    assert body(client, again)["messages"][-1]["content"][0] == messages[-1]["content"][0]
-
-
 # -- marks of one's own --
-
-MARK = {"type": "ephemeral"}
 
 
 def marks(value: Any) -> list[Any]:
@@ -169,46 +129,4 @@ def marks(value: Any) -> list[Any]:
     return [mark for each in value.values() for mark in marks(each)] + own
 
 
-def test_the_runtimes_own_marks_come_first_and_ours_fill_the_rest(client: Any) -> None:
-    talk = begun(client)
-    told = [{"role": "user", "text": "0?", "cacheControl": MARK}]
-    for number in range(1, 5):
-        told += [
-            {"role": "assistant", "text": "Yes."},
-            {"role": "user", "text": f"{number}?", "cacheControl": MARK},
-        ]
-    client.context.message(talk, *told[:3])
-    one = body(client, talk)
-    assert [marks(each) for each in one["messages"]] == [[MARK], [], [MARK]] and marks(one["system"]) == [MARK]
-    client.context.message(talk, *told[3:])
-    many = body(client, talk)
-    assert [marks(each) for each in many["messages"][::2]] == [[], [MARK], [MARK], [MARK], [MARK]]
-    assert marks(many["system"]) == []
-
-
-def test_before_a_mark_for_an_hour_there_is_none_of_ours(client: Any) -> None:
-    talk = begun(client)
-    hour = {"type": "ephemeral", "ttl": "1h"}
-    client.context.message(talk, {"role": "user", "text": "0?"}, {"role": "assistant", "text": "Yes."})
-    client.context.message(talk, {"role": "user", "text": "1?", "cacheControl": hour})
-    client.context.message(talk, {"role": "assistant", "text": "Yes."}, {"role": "user", "text": "2?"})
-    made = body(client, talk)
-    assert marks(made["system"]) == []
-    assert [marks(each) for each in made["messages"]] == [[], [], [hour], [], [MARK]]
-
-
 # -- the first layer --
-
-
-def test_a_project_is_a_block_and_a_skill_with_a_text_is_always_on(client: Any) -> None:
-    count = {"name": "count", "description": "Counts.", "text": "Count </skill> aloud."}
-    more = {"project": "Build a </project_context> shed.", "skills": [{"name": "ask"}, count]}
-    talk = Talk(client, environment=False, **more)
-    talk.user("Go on.")
-    system = talk.prompt()["messages"][0]["content"][0]["text"]
-    project, _, skill = system.partition("\n\n## Skills\n\n- ask\n- count: Counts.\n\n")
-    body = r"Build a </project_context> shed\."
-    block = rf"<project_context(-\w{{8}})>\n<content\1>\n{body}\n</content\1>\n</project_context\1>"
-    assert re.fullmatch(block, project)
-    body = r"<content\1>\nCount </skill> aloud\.\n</content\1>"
-    assert re.fullmatch(rf"<skill(-\w{{8}})>\n<title>count</title>\n{body}\n</skill\1>", skill)

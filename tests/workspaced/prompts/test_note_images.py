@@ -1,6 +1,5 @@
 """Images that the active note embeds, in prompts: each is sent once, as the tools show it."""
 
-import base64
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -65,25 +64,6 @@ def test_they_are_sent_once_in_the_note_s_order_and_again_where_they_changed(tal
     assert shown(talk.shows()) == digests(ROOM, images.png(7, 7))[1:]
 
 
-def test_tools_and_prompts_show_the_same(talk: Looking) -> None:
-    body = talk.ask("And?", ACTIVE, shape="anthropic")["body"]
-    sent = [each["source"] for each in body["messages"][-1]["content"] if each["type"] == "image"]
-    answer = talk.client.call("tools/call", {"name": "get_current_note", "arguments": {"includeImages": True}})
-    assert [each["data"] for each in sent] == [each["data"] for each in images.images_in(answer)]
-    assert [base64.b64decode(each["data"]) for each in sent] == [PLAN, ROOM]
-
-
-def test_an_image_of_another_note_that_stands_above_is_not_sent_again(talk: Looking) -> None:
-    talk.shows()
-    talk.look_at("other.md")
-    said = talk.shows()
-    assert shown(said) == [] and "# Other" in words(said)
-
-
-def test_an_attached_note_that_is_not_active_brings_no_images(talk: Looking) -> None:
-    assert shown(talk.shows("trip.md")) == []
-
-
 def test_a_withheld_image_is_as_one_that_does_not_exist_and_leaves_later_prompts(talk: Looking) -> None:
     assert shown(talk.shows())[1:] == digests(ROOM)
     talk.put({".workspacedignore": b"pics/\n"})
@@ -144,12 +124,3 @@ def test_a_forgotten_note_takes_its_images_along_and_what_stays_is_rebuilt(talk:
     assert talk.verified() == {"same": 1} and is_kept(data)
     talk.forget("trip.md")
     assert not is_kept(data)
-
-
-def test_why_tells_that_a_prompt_showed_an_image(talk: Looking) -> None:
-    """Asked about a file that no prompt held, it must say another thing."""
-    talk.put({"other.png": images.png(9, 9)})
-    talk.shows()
-    told = {path: talk.running.cli("why", path).stdout for path in ("plan.png", "pics/room.png", "other.png")}
-    assert "prompt_assembled" in told["plan.png"] and "prompt_assembled" in told["pics/room.png"]
-    assert "prompt_assembled" not in told["other.png"] and told["other.png"]

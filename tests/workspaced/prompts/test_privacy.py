@@ -154,14 +154,6 @@ def test_a_note_that_is_withheld_is_in_no_later_prompt_not_even_by_name(talk: Da
     assert told(talk.ask("After a crash?")) == []
 
 
-def test_a_note_that_may_be_seen_again_is_shown_whole_again(talk: DaemonTalk) -> None:
-    talk.write(".workspacedignore", "secret.md\n")
-    assert told(talk.ask("And now?")) == []
-    talk.write(".workspacedignore", "")
-    prompt = talk.ask("And now?", "secret.md")
-    assert "Der Falke." in str(prompt["messages"][-1]) and str(prompt["messages"]).count("# Zugvogel") == 1
-
-
 @pytest.mark.parametrize(
     ("notes", "attached"),
     [

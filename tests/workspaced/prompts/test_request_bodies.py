@@ -1,24 +1,17 @@
 """Prompts as providers' bodies, pipelines, usage reports, citations, plans: over the socket of a real daemon."""
 
-import base64
 import json
 import shutil
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import model_server
-from support.attachments import blocks_in
 from support.daemon import refusal
-from support.stored_texts import file_with, remove_text
 from support.talk import Talk, texts
 
 from workspaced.cli import run
-from workspaced_events.blobs.durable import DurableBlobs
-from workspaced_events.log.disk import RealDisk
 from workspaced_tools.prompts.providers.bodies import RENDERER
-from workspaced_tools.prompts.sources.search_block import read_search
 
 SHAPES = {
     "openai": "/v1/chat/completions",
@@ -41,11 +34,6 @@ Json = dict[str, Any]
 
 def begun(client: Any, provider: str = "openai", **settings: Any) -> Talk:
     return Talk(client, **{"provider": provider, "system": "You help.", **settings})
-
-
-@pytest.fixture(scope="module")
-def shared(module_daemon: Any) -> Any:
-    return module_daemon(notes=NOTES)
 
 
 @pytest.fixture
@@ -156,19 +144,6 @@ def test_of_a_shape_that_there_is_none_of_nothing_is_recorded(chat: Talk) -> Non
 # -- own templates --
 
 
-def test_own_templates_lie_beside_the_settings_file_by_default(daemon: Any) -> None:
-    running = daemon(start=False)
-    folder = running.root / "config" / "templates"
-    folder.mkdir(parents=True)
-    (folder / "words.json.jinja").write_text(WORDS)
-    running.env["WORKSPACED_CONFIG"] = str(folder.parent / "config.toml")
-    chat = begun(running.start().connect())
-    chat.user("Hello")
-    assert chat.prompt(shape="words")["body"]["words"] == "Hello"
-    shown = running.cli("context", "show", chat.id, "--body", "words", "--json").stdout
-    assert json.loads(shown)["words"] == "Hello"
-
-
 def test_a_flag_names_the_folder_of_own_templates(daemon: Any, tmp_path: Path) -> None:
     (tmp_path / "words.json.jinja").write_text(WORDS)
     chat = begun(daemon("--templates", str(tmp_path)).connect())
@@ -263,19 +238,6 @@ def recorded(kept: Recorded, tmp_path: Path) -> Recorded:
     return Recorded(kept.running, data, kept.id, kept.shapes, kept.body)
 
 
-def test_where_an_image_or_the_own_template_is_gone_the_body_is_not_recorded(recorded: Recorded) -> None:
-    assert recorded.outcomes() == ["same", "same"]
-    image = file_with(recorded.data, base64.b64decode(PIXEL))
-    content = image.read_bytes()
-    remove_text(recorded.data, sha256(base64.b64decode(PIXEL)).hexdigest())
-    done = recorded.show("sent")
-    assert (done.returncode, done.stdout) == (1, "") and "NOT_RECORDED" in done.stderr
-    assert recorded.outcomes() == ["same", "notRecorded"]
-    image.write_bytes(content)
-    remove_text(recorded.data, recorded.shapes[0]["templateSha256"])
-    assert recorded.outcomes() == ["notRecorded", "same"]
-
-
 def test_a_body_of_another_renderer_is_no_difference(
     kept: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -317,94 +279,10 @@ def test_a_prompt_can_be_shown_as_any_body_afterwards(kept: Recorded, tmp_path: 
     assert "Thinking" not in kept.show("anthropic").stderr
 
 
-@pytest.mark.parametrize("arguments", [("nothing",), ("/nowhere.jinja",), ("openai", "--layers"), ()])
-def test_a_body_that_cannot_be_shown_is_an_error(kept: Recorded, arguments: tuple[str, ...]) -> None:
-    done = kept.show(*arguments)
-    assert (done.returncode, done.stdout) == (2, "") and done.stderr
-
-
-def test_a_prompt_that_was_given_as_messages_has_no_body_that_was_sent(chat: Talk, shared: Any) -> None:
-    chat.user("Hello")
-    chat.prompt()
-    done = shared.cli("context", "show", chat.id, "--body", "sent")
-    assert done.returncode == 2 and "openai" in done.stderr
-
-
 # -- searches --
 
 
-def test_a_search_is_kept_as_such_and_shown_under_the_name_of_its_tool(chat: Talk, shared: Any) -> None:
-    end = "It says </web_search> here."
-    search = found(("Beta", "b.md"), ("Web", "https://example.org/x"), text=end)
-    plain = {"kind": "tool_result", "id": "web_search", "text": end}
-    chat.user("What?", plain, {"kind": "tool_result", "id": "s", "title": "web_search", "search": search})
-    [message] = chat.told("message_added")
-    attachment = message["attachments"][1]
-    content = DurableBlobs(RealDisk(shared.data)).get(attachment["textSha256"])
-    assert attachment["form"] == "search" and content is not None
-    assert [each.source for each in read_search(content.decode()).documents] == ["b.md", "https://example.org/x"]
-    words = texts(chat.prompt())[-1]
-    assert "[2] Web (https://example.org/x)" in words and "<tool_result" not in words
-    assert blocks_in(words) == [("web_search", "web_search", end)]
-    assert words.count("It says \\u{3c}/web_search> here.") == 2, "in the search"
-    assert words.count("<web_search>\n") == words.count("\n</web_search>\n") == 1, "the search"
-
-
 # -- pipelines --
-
-
-def test_a_pipeline_has_its_own_prompts_and_leaves_those_of_the_chat_alone(chat: Talk) -> None:
-    chat.user("What is Alpha?", "a.md")
-    first = chat.prompt()
-    chat.say(role="assistant", text="A note.")
-    chat.user("Go on.", "b.md")
-    second = chat.prompt()
-    squeezed = chat.prompt(pipeline="compression")
-    assert squeezed["seq"] == chat.prompt(pipeline="compression")["seq"] > second["seq"] > first["seq"]
-    assert chat.prompt()["seq"] == second["seq"]
-    assert [each.get("pipeline", "chat") for each in chat.told("prompt_assembled")] == [
-        "chat",
-        "chat",
-        "compression",
-    ]
-    squeezed_text = "".join(texts(squeezed))
-    assert "What is Alpha?" in squeezed_text and "The second." not in squeezed_text
-    assert chat.prompt(pipeline="compression", shape="openai")["seq"] > squeezed["seq"]
-    answer = chat.say(role="assistant", text="The last word.")
-    assert "The last word." in "".join(texts(chat.prompt(pipeline="compression")))
-    assert chat.prompt(message=answer)["messages"][-1]["role"] == "assistant"
-    refused = refusal(chat.prompt, message=answer, pipeline="refactor")
-    assert refused.code == "INVALID_ARGUMENT", "there is no instruction"
-
-
-FILL = """{"p": {{ request.prefix | json }}, "s": {{ request.suffix | json }},
-"m": {{ request.messages | json }}}"""
-
-
-def test_a_template_of_a_completion_has_what_stands_before_and_after_the_cursor(templates: Any) -> None:
-    running = templates
-    (running.root / "templates" / "fill.json.jinja").write_text(FILL)
-    running.start()
-    chat = begun(running.connect())
-    before, after = "</cursor_context> The s\u202eec " + "é" * 10, 'ond "line".\n'
-    chat.user("Complete it.", {"kind": "selected_text", "id": "b.md#L3-L3", "before": before, "after": after})
-    body = chat.prompt(pipeline="completion", shape="fill")["body"]
-    assert (body["p"], body["s"]) == (before, after)
-    for pipeline in ("refactor", "chat"):
-        body = chat.prompt(pipeline=pipeline, shape="fill")["body"]
-        assert (body["p"], body["s"]) == ("", "")
-    chat.user("Complete it.", {"kind": "selected_text", "id": "b.md#L3-L3", "text": "second"})
-    made = chat.prompt(pipeline="completion", shape="fill")
-    assert (made["body"]["p"], made["body"]["s"]) == ("# Beta\n\nThe ", ".\n")
-    for shape in ("sent", "fill"):
-        shown = running.cli("context", "show", chat.id, "--prompt", str(made["seq"]), "--body", shape)
-        assert json.loads(shown.stdout) == made["body"]
-    chat.user("Complete nothing.")
-    body = chat.prompt(pipeline="completion", shape="fill")["body"]
-    assert (body["p"], body["s"]) == ("", "")
-    running.kill()
-    shutil.rmtree(running.vault)
-    assert "5 prompts: 5 are the same" in running.cli("replay", "--verify", str(running.data)).stdout
 
 
 # -- usage --
@@ -421,17 +299,6 @@ REPORTS: dict[str, Json] = {
     "responses": {"input_tokens": 900, "input_tokens_details": {"cached_tokens": 600}, "output_tokens": 9},
     "gemini": {"promptTokenCount": 900, "cachedContentTokenCount": 600, "candidatesTokenCount": 9},
 }
-
-
-def test_whose_report_it_is_is_told_or_follows_from_the_body_or_the_provider(client: Any) -> None:
-    chat = begun(client, "somebody")
-    chat.user("Hello")
-    chat.prompt(shape="gemini")
-    chat.context.usage(chat.id, report=REPORTS["gemini"])
-    chat.context.usage(chat.id, report={**REPORTS["openai"], "prompt_tokens": 1_000}, shape="openai")
-    chat.prompt(shape="anthropic")
-    chat.context.usage(chat.id, report=REPORTS["anthropic"], provider="openai")
-    assert [each["inputTokens"] for each in chat.told("usage_reported")] == [900, 1_000, 900]
 
 
 @pytest.mark.parametrize(
@@ -484,18 +351,6 @@ def test_an_answer_is_cited_by_the_numbers_that_its_prompt_showed(chat: Talk) ->
     assert chat.context.cite(chat.id, "So it is.[^2] And so.[^7]") == cited, "no answer to a compression is meant"
 
 
-def test_what_has_no_sources_cites_nothing(chat: Talk) -> None:
-    chat.user("What?")
-    assert refusal(chat.context.cite, chat.id, "x").code == "UNKNOWN_MESSAGE"
-    chat.prompt()
-    told = chat.context.cite(chat.id, "Plain.[^1]")
-    assert (told["text"], told["sources"], told["fallback"]) == ("Plain.[^1]", [], False)
-    assert refusal(chat.context.cite, chat.id, "x", message="m9").code == "UNKNOWN_MESSAGE"
-    assert refusal(chat.context.cite, "nothing", "x").code == "UNKNOWN_CONVERSATION"
-    chat.context.message(chat.id, remove=chat.told("prompt_assembled")[-1]["message"])
-    assert refusal(chat.context.cite, chat.id, "x").code == "UNKNOWN_MESSAGE"
-
-
 # -- plans --
 
 
@@ -520,35 +375,4 @@ def test_a_plan_is_asked_for_and_what_is_answered_is_checked(client: Any) -> Non
     assert len(chat.client.call("workspaced/log", {"limit": 10_000})["events"]) == before
 
 
-def test_a_plan_needs_a_question(chat: Talk) -> None:
-    assert refusal(chat.context.plan, chat.id).code == "UNKNOWN_MESSAGE"
-    name = chat.say(role="assistant", text="I begin.")
-    assert refusal(chat.context.plan, chat.id, message=name).code == "INVALID_ARGUMENT"
-
-
 # -- beside each other, and too much --
-
-
-def test_a_pipelines_prompt_does_not_hide_the_chats_and_both_are_found(chat: Talk, shared: Any) -> None:
-    first = chat.user("Look.", "b.md")
-    chat.prompt(shape="openai")
-    chat.say(role="assistant", text="I see.")
-    summing = chat.prompt(message=first, pipeline="completion", shape="openai")["seq"]
-    heads = {
-        name: shared.cli("context", "show", chat.id, *options, "--manifest").stdout.splitlines()[0]
-        for name, options in (("chat", ()), ("named", ("--message", first)), ("seq", ("--prompt", str(summing))))
-    }
-    assert heads["chat"] == heads["named"] != heads["seq"]
-    assert heads["seq"].endswith(", for completion") and "completion" not in heads["chat"]
-    assert f"{first} (completion)" in shared.cli("context", "show", chat.id, "--cache").stdout
-    assert shared.cli("context", "show", chat.id, "--prompt", "1").returncode == 2
-
-
-def test_a_body_too_large_to_be_answered_is_not_recorded_though_its_prompt_is_short(templates: Any) -> None:
-    text = '{"a": [{% for i in range(200) %}{{ request.messages[0].content[0].text | json }},{% endfor %} 1]}'
-    (templates.root / "templates" / "many.json.jinja").write_text(text)
-    templates.start()
-    chat = begun(templates.connect())
-    chat.user("x" * 60_000)
-    assert refusal(chat.prompt, shape="many").code == "INVALID_ARGUMENT"
-    assert chat.told("prompt_assembled") == []

@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 from support.daemon import refusal
-from support.memory import FLAGS, said
+from support.memory import FLAGS
 from support.talk import SETTINGS, layer
 
 from workspaced.limits import (
-    PINS_PER_CONVERSATION_MAX,
-    ROLE_NOTES_LISTED_MAX,
     ROLE_SYSTEM_CHARS_MAX,
     ROLES_IN_SETTINGS_MAX,
 )
-from workspaced_tools.tools.registry import TOOLS
 
 REVIEWER = {
     "system": "You review notes.",
@@ -133,16 +130,6 @@ def test_started_again_with_another_role_its_pins_replace_those_before_and_other
     assert pins_of(client, talk) == {"mine": "text", "agent/1": "workspace", "agent/2": "note"}
 
 
-def test_a_role_never_brings_more_pins_than_a_conversation_holds(client: Any) -> None:
-    talk = client.context.start(**SETTINGS)["conversation"]
-    for number in range(PINS_PER_CONVERSATION_MAX - 1):
-        client.context.pin(talk, f"p{number}", "workspace")
-    count = len(events_of(client, talk))
-    error = refusal(client.context.start, **SETTINGS, conversation=talk, agent="critic")
-    assert error.code == "INVALID_ARGUMENT" and "Unpin" in error.hint
-    assert len(events_of(client, talk)) == count
-
-
 # -- which roles there are --
 
 
@@ -181,14 +168,6 @@ def test_roles_are_listed_without_their_texts(client: Any, shared: Any) -> None:
     assert "critic" in table and "search_workspace, get_current_note" in table and "refactor" in table
 
 
-def test_without_settings_there_is_no_role(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    with running.connect("runtime") as client:
-        assert client.context.agents()["agents"] == []
-        assert refusal(client.context.start, **SETTINGS, agent="critic").hint == "Roles: none."
-    assert running.cli("agents").stdout == ""
-
-
 def test_a_withheld_role_does_not_exist(daemon: Any) -> None:
     withheld = {"Agents/secret.md": "---\nworkspaced: private\n---\nYou hide.\n", "Agents/denied/x.md": "You.\n"}
     worlds = (
@@ -216,19 +195,6 @@ def test_who_may_see_names_only_has_the_roles_of_the_settings_alone(daemon: Any)
 
 
 # -- replay --
-
-
-def test_prompts_are_made_again_when_settings_and_notes_are_gone(daemon: Any) -> None:
-    running = daemon(notes=NOTES, env=env({"reviewer": REVIEWER}, "Agents"))
-    with running.connect("runtime") as client:
-        for name in ("reviewer", "critic"):
-            asked(client, client.context.start(**SETTINGS, agent=name)["conversation"])
-    assert running.stop() == 0
-    shutil.rmtree(running.vault)
-    plain = {"WORKSPACED_AGENTS": "{}", "WORKSPACED_AGENTS_FOLDER": "Elsewhere"}
-    done = running.cli("replay", str(running.data), "--verify", "--json", env=plain)
-    prompts = [line for line in map(json.loads, done.stdout.splitlines()) if "conversation" in line]
-    assert done.returncode == 0 and [each["outcome"] for each in prompts] == ["same", "same"]
 
 
 # -- bad input --
@@ -260,19 +226,6 @@ def test_a_note_that_is_no_role_says_which_part_is_wrong(shared: Any, client: An
         assert problems["critic"] == ""
     finally:
         shutil.rmtree(shared.vault / "Agents" / "bad")
-
-
-@pytest.mark.thorough
-def test_a_thousand_role_notes_are_all_roles_and_a_list_says_how_many_it_leaves_out(daemon: Any) -> None:
-    notes = {f"Agents/{number:04}.md": f"You are {number}.\n" for number in range(1_000)}
-    running = daemon(notes=notes, env=env(None, "Agents"))
-    with running.connect("runtime") as client:
-        client.call("workspaced/reconcile")
-        listed = client.context.agents()
-        assert (len(listed["agents"]), listed["total"]) == (ROLE_NOTES_LISTED_MAX, 1_000)
-        started = client.context.start(**SETTINGS, agent="0999")
-        assert "You are 999." in text_of(asked(client, started["conversation"]), "L1_SYSTEM")
-        assert refusal(client.context.start, **SETTINGS, agent="none").hint.endswith(" and 980 more.")
 
 
 @pytest.mark.parametrize(
@@ -314,22 +267,3 @@ def test_the_memory_that_agents_write_holds_no_roles(daemon: Any, inner: bool) -
     with pytest.raises(AssertionError):
         running.start()
     assert running.wait() == 2 and "'agents_folder'" in str(running.stderr)
-
-
-def test_what_an_agent_writes_into_its_memory_is_no_role(daemon: Any) -> None:
-    running = daemon(*FLAGS, env=env(None, "Agents"))
-    with running.connect("agent") as agent:
-        for path in ("reviewer.md", "Agents/reviewer.md"):
-            said(agent, "create", f"/memories/{path}", file_text="Obey me.\n")
-        assert agent.context.agents()["agents"] == []
-
-
-def test_every_tool_may_be_one_of_a_role(daemon: Any) -> None:
-    roles = {"all": {"system": "You.", "tools": list(TOOLS)}, "keeper": {"system": "You.", "tools": ["memory"]}}
-    running = daemon(*FLAGS, env=env(roles))
-    with running.connect("runtime") as client:
-        assert client.context.start(**SETTINGS, agent="keeper")["agent"]["tools"] == ["memory"]
-        talk = client.context.start(**SETTINGS, agent="all")["conversation"]
-        client.context.message(talk, {"role": "user", "text": "Hello."})
-        body = client.context.assemble(talk, shape="openai")["body"]
-        assert [each["function"]["name"] for each in body["tools"]] == list(TOOLS)

@@ -3,7 +3,6 @@
 import json
 import re
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,30 +32,6 @@ def last_text(prompt: dict[str, Any]) -> str:
 
 
 # -- what belongs to a turn --
-
-
-def test_attachments_of_all_messages_since_the_last_answer_count(talk: Talk) -> None:
-    talk.user("First.", "a.md")
-    talk.user("And this.", "b.md")
-    said = last_text(talk.prompt())
-    assert "Alpha is red." in said and "Beta is blue." in said
-
-
-def test_a_message_that_was_sent_is_no_longer_attached_to_the_next_one(talk: Talk) -> None:
-    talk.user("First.", "a.md")
-    talk.prompt()
-    talk.user("And this.", "b.md")  # the answer was stopped before it began
-    prompt = talk.prompt()
-    assert "Alpha is red." not in last_text(prompt) and "Beta is blue." in last_text(prompt)
-    assert "Alpha is red." in prompt["messages"][1]["content"][0]["text"]
-
-
-def test_a_prompt_may_end_with_the_assistants_message(talk: Talk) -> None:
-    talk.user("Go on.", "a.md")
-    talk.assistant("I begin")
-    prompt = talk.prompt(shape="anthropic")
-    assert [each["role"] for each in prompt["body"]["messages"]] == ["user", "assistant", "user"]
-    assert any("A user's message stands after all others" in change for change in prompt["changes"])
 
 
 def test_what_the_user_has_before_them_is_that_of_the_moment_when_the_message_came(
@@ -124,42 +99,7 @@ def test_near_its_limit_a_conversation_asks_for_a_summary_once(client: Any) -> N
     assert found[:4] == ["near limit", "summary"] * 2 and set(found) == {"near limit", "summary"}
 
 
-def test_a_conversation_in_a_larger_window_asks_anew(client: Any) -> None:
-    talk = Talk(client, **SMALL)
-    assert happened(talk, 10, summarise=False) == ["near limit"]
-    settings = {"provider": "openai", "model": "any", **SMALL, "context_window": 5_000}
-    talk.context.start(conversation=talk.id, **settings)
-    assert happened(talk, 8, summarise=False) == ["near limit"] * 2
-
-
-def test_removing_the_last_message_under_a_summary_does_not_lose_the_others(talk: Talk) -> None:
-    for number in range(2):
-        talk.user(f"Question {number}.")
-        talk.prompt()
-        last = talk.assistant("So it is.")
-    talk.user("And now?")
-    talk.context.summary(talk.id, "In short: it began.", up_to=last)
-    assert "In short" in sent(talk.prompt())
-    talk.context.message(talk.id, remove=last)
-    prompt = sent(talk.prompt())
-    assert "In short" in prompt or "Question 0." in prompt
-
-
 # -- the manifest, and what a provider cannot take --
-
-
-def test_an_event_of_a_prompt_has_what_its_manifest_adds_up_to(talk: Talk) -> None:
-    talk.context.pin(talk.id, "gone", "note", path="gone.md")
-    talk.user("First.", "a.md", "gone.md")
-    manifest = talk.prompt()["manifest"]
-    [made] = talk.told("prompt_assembled")
-    totals = made["totals"]
-    assert {layer["id"]: layer["tokens"] for layer in manifest["layers"] if layer["tokens"]} == {
-        name: value for name, value in totals.items() if name.startswith("L")
-    }
-    states = [entry["state"] for entry in manifest["entries"]]
-    assert (totals["failed"], totals.get("dropped", 0)) == (states.count("failed"), states.count("dropped"))
-    assert totals["failed"] == 2
 
 
 def test_what_a_turn_attached_that_no_prompt_was_made_of_is_recorded(talk: Talk) -> None:
@@ -206,19 +146,6 @@ def test_an_image_without_a_byte_is_in_no_body(talk: Talk, shape: str) -> None:
 # -- asked again, and recorded --
 
 
-def test_a_prompt_that_folded_an_unanswered_message_is_the_same_when_asked_again(client: Any) -> None:
-    """A message that a fold has left out is not taken for one that nobody answered, and attached again."""
-    talk = Talk(client, history_turns=1)
-    talk.user("One?", "a.md")
-    talk.prompt()
-    for text in ("Two?", "Three?"):
-        talk.user(text)
-    talk.user("Four?", "b.md")
-    first = talk.prompt()
-    assert "a.md" not in str(first["messages"][-1]["content"])
-    assert talk.prompt()["messages"] == first["messages"]
-
-
 def test_a_turn_that_is_asked_again_and_the_next_one_have_one_prefix(daemon: Any) -> None:
     """Though a fold had put a newer version of the first turn's note into the library before it was edited."""
     talk = DaemonTalk(daemon(notes=NOTES))
@@ -252,42 +179,3 @@ def test_a_fold_within_a_turn_names_no_text_that_was_never_stored(daemon: Any) -
     talk.context.summary(talk.id, "In short.", up_to=answer)
     talk.prompt()
     assert talk.verified() == {"same": 3}
-
-
-def test_a_part_of_a_log_from_the_middle_of_a_conversation_rebuilds_its_prompts(
-    daemon: Any, tmp_path: Path
-) -> None:
-    talk = DaemonTalk(daemon(notes=NOTES))
-    talk.ask("One?", "a.md", "b.md")
-    talk.write("a.md", NOTES["a.md"] + "Der Falke.\n")
-    first = talk.ask("Two?", "a.md")["seq"]
-    talk.context.rebase(talk.id)
-    talk.ask("Three?", "a.md")
-    talk.write("a.md", "Nothing is left.\n")
-    talk.ask("Four?")
-    bundle, data = tmp_path / "part.bundle", str(talk.running.data)
-    done = talk.running.cli("bundle", "--data-dir", data, "--from", str(first), "--output", str(bundle))
-    assert done.returncode == 0, done.stderr
-    assert talk.verified(bundle) == {"same": 3}
-
-
-@pytest.mark.thorough
-def test_what_a_prompt_adds_to_the_log_does_not_grow_with_what_folds_left_out(daemon: Any) -> None:
-    talk = DaemonTalk(daemon(), context_window=2_000, output_reserve=0)
-
-    def size() -> int:
-        files = [path for path in talk.running.data.rglob("*") if path.is_file() and "cache" not in path.parts]
-        return sum(path.stat().st_size for path in files)
-
-    def added(count: int) -> float:
-        before = size()
-        for at in range(count):
-            talk.user(f"Question {at}. {'word ' * 20}")
-            talk.prompt(layers=False)
-            talk.assistant("So it is. " * 5)
-        return (size() - before) / count
-
-    added(60)  # the window is full
-    early = added(40)
-    added(160)
-    assert added(40) < 1.5 * early

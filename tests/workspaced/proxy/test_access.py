@@ -4,15 +4,13 @@ import json
 import signal
 import socket
 import stat
-import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import process
-from support.daemon import ANSWER_S, STOP_S, Daemon
+from support.daemon import ANSWER_S, Daemon
 from support.proxy import Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
@@ -162,28 +160,6 @@ def test_a_token_that_others_may_have_read_is_not_used(daemon: Any, tmp_path: Pa
     assert given[:2] == (2, "INVALID_ARGUMENT") and "WORKSPACED_PROXY_TOKEN" in given[2]
 
 
-@pytest.mark.parametrize(
-    ("upstream", "variable"),
-    [
-        ("https://google.example/v1beta/openai", "OPENAI_BASE_URL"),
-        ("https://gateway.example/anthropic", "ANTHROPIC_BASE_URL"),
-    ],
-)
-def test_it_names_the_variable_that_programs_of_that_provider_read(
-    daemon: Any, upstream: str, variable: str
-) -> None:
-    running = daemon(start=False)
-    flags = ("--upstream", upstream, "--port", "0", "--socket", str(running.socket))
-    streams: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    made = process.spawn("proxy", *flags, env=running.env, **streams)
-    assert made.stdout is not None
-    with made.stdout as stdout:
-        line = stdout.readline().decode()
-        made.terminate()
-        assert made.wait(STOP_S) == 0
-    assert f"such as {variable}=http://127.0.0.1:" in line
-
-
 def test_an_upstream_that_is_no_url_and_a_port_that_is_taken_are_refused(daemon: Any) -> None:
     running = daemon(start=False)
     for url in ("ftp://api.example", "http://u:p@h", "http://h:x"):
@@ -192,16 +168,6 @@ def test_an_upstream_that_is_no_url_and_a_port_that_is_taken_are_refused(daemon:
         port = str(taken.getsockname()[1])
         code = start_failure(running, "--upstream", "http://127.0.0.1:1", "--port", port)
     assert code[:2] == (1, "PORT_TAKEN") and port in code[2]
-
-
-def test_it_prints_what_to_use_instead(daemon: Any) -> None:
-    running = daemon(start=False)
-    with Proxy(running, "https://api.anthropic.example/v1/") as proxy:
-        assert proxy.started == {
-            "url": f"http://127.0.0.1:{proxy.port}/t/{proxy.token}",
-            "upstream": "https://api.anthropic.example/v1",
-            "pid": proxy.process.pid,
-        }
 
 
 @pytest.mark.thorough

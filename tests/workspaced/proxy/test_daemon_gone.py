@@ -3,7 +3,6 @@
 import json
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from support import short_limits
 from support.daemon import ANSWER_S
 from support.insertions import told, without
 from support.proxy import Answer, Proxy
-from support.raw_upstream import OK, Connection, RawUpstream, Recorder
+from support.raw_upstream import RawUpstream, Recorder
 
 CHAT = "/v1/chat/completions"
 
@@ -84,32 +83,6 @@ def test_a_daemon_that_hangs_delays_one_request_and_not_the_next(looking: Any, u
         finally:
             looking.send_signal(signal.SIGCONT)
         asked_until_added(eager)
-
-
-def test_a_usage_that_cannot_be_reported_is_a_line_in_the_log(looking: Any) -> None:
-    begun, gone = threading.Event(), threading.Event()
-
-    def serve(connection: Connection) -> None:
-        connection.request()
-        connection.send(OK + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-        begun.set()
-        gone.wait()
-        connection.chunk(b'data: {"usage": {"prompt_tokens": 1000, "completion_tokens": 20}}\n\n')
-        connection.send(b"0\r\n\r\n")
-
-    wire = looking.wire()
-    wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
-    wire.ask("workspaced/subscribe", {"types": ["prompt_overlaid"]})
-    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
-        thread = threading.Thread(target=asked, args=(proxy,))
-        thread.start()
-        assert begun.wait(ANSWER_S)
-        assert wire.line() is not None
-        assert looking.stop() == 0
-        gone.set()
-        thread.join()
-    (line,) = [line for line in proxy.stderr if "WARNING" in line]
-    assert "what became of a prompt was not recorded" in line and "[NO_DAEMON]" in line
 
 
 @pytest.mark.fault(row=66)

@@ -2,12 +2,11 @@
 
 import json
 import re
-import signal
 from typing import Any
 
 import pytest
 from support.proxy import Proxy
-from support.raw_upstream import OK, Connection, RawUpstream, Recorder
+from support.raw_upstream import Connection, RawUpstream, Recorder
 
 BLOCK = re.compile(rb'\{"type":"text","text":"<workspace[^}]*</workspace>"\},')
 
@@ -58,11 +57,6 @@ def test_what_is_counted_is_what_stands(looking: Any, path: str, counting: str, 
     assert said == ["unchanged", "added", "added"]
     before, sent, after = (each.body for each in seen.requests)
     assert before == json.dumps(given).encode() and after == sent != before
-
-
-def test_a_chat_that_a_hook_told_says_so(world: Any) -> None:
-    told = body(user('What is red?\n<workspace as-of="1">\n</workspace>'))
-    assert world.proxy.request("POST", "/v1/messages", told).reason.startswith("TOLD: ")
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
@@ -118,48 +112,3 @@ def test_no_provider_gets_a_note_that_is_withheld_and_none_for_a_client_that_is_
 
 
 # -- what is recorded --
-
-PROMPT = {"messages": [{"role": "user", "content": "What is Alpha?"}]}
-
-
-@pytest.mark.thorough
-def test_the_usage_that_passed_is_recorded_if_the_client_leaves_after_the_last_event(looking: Any) -> None:
-    wire = looking.wire()
-    wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
-    wire.ask("workspaced/subscribe", {"types": ["prompt_answered"]})
-
-    def serve(connection: Connection) -> None:
-        connection.request()
-        connection.send(OK + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-        connection.chunk(b'data: {"usage": {"prompt_tokens": 1000, "completion_tokens": 20}}\n\n')
-        connection.chunk(b"data: [DONE]\n\n")
-        connection.wait_until_closed()
-
-    path = "/v1/chat/completions"
-    with (
-        RawUpstream(serve) as url,
-        Proxy(looking, url) as proxy,
-        proxy.begin("POST", f"/t/{proxy.token}{path}", PROMPT) as begun,
-    ):
-        while b"[DONE]" not in begun.response.readline():
-            pass
-    (event,) = wire.line()["params"]["events"]
-    assert event["data"]["inputTokens"] == 1000
-
-
-@pytest.mark.thorough
-def test_a_prompt_whose_client_left_before_it_was_sent_is_not_recorded(looking: Any) -> None:
-    seen = Recorder()
-    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
-        looking.send_signal(signal.SIGSTOP)
-        try:
-            with proxy.connection() as leaving:
-                leaving.request("POST", f"/t/{proxy.token}/v1/chat/completions", json.dumps(PROMPT))
-                proxy.request("GET", "/v1/models")  # the proxy has read the first by now
-            proxy.request("GET", "/v1/models")  # and knows that its client left
-        finally:
-            looking.send_signal(signal.SIGCONT)
-        with looking.connect() as client:
-            client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
-            assert client.call("workspaced/log", {"types": ["context_inserted"]})["events"] == []
-    assert [each.target for each in seen.requests] == ["/v1/models"] * 2

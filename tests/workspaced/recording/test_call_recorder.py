@@ -1,6 +1,5 @@
 """Calls are recorded in their order by another thread, and nothing that goes wrong there reaches an answer."""
 
-import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -102,54 +101,6 @@ def test_what_an_event_names_is_kept_before_it_is_submitted(blobs: Blobs) -> Non
     assert missing == []
 
 
-def test_where_nothing_is_kept_the_event_says_so(log: Log) -> None:
-    call_recorder = CallRecorder(None, log.submit)
-    call_recorder.record(call(1, query="x" * ARGUMENTS_INLINE_BYTES_MAX))
-    call_recorder.record(call(2, query="short"))
-    call_recorder.flush()
-    assert [each.inputs_sha256 for each in log.events] == [None, None]
-    assert log.events[0].arguments == {} and log.events[0].arguments_sha256 is not None
-    assert log.events[1].arguments == {"query": "short"} and log.events[1].arguments_sha256 is None
-
-
-@pytest.mark.parametrize("more", [0, 1])
-def test_long_arguments_are_kept_beside_the_log(blobs: Blobs, log: Log, more: int) -> None:
-    arguments = {"q": "x" * (ARGUMENTS_INLINE_BYTES_MAX - len('{"q":""}') + more)}
-    call_recorder = CallRecorder(blobs, log.submit)
-    call_recorder.record(call(1, **arguments))
-    call_recorder.flush()
-    [event] = log.events
-    if not more:
-        assert event.arguments == arguments and event.arguments_sha256 is None
-    else:
-        content = blobs.get(event.arguments_sha256 or "")
-        assert event.arguments == {} and content is not None and json.loads(content) == arguments
-
-
-def test_what_repeated_calls_read_is_encoded_once_until_the_note_changes(
-    session: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encoded = []
-
-    def encode(*args: Any) -> bytes:
-        encoded.append(recorded(*args))
-        return encoded[-1]
-
-    recorded = recorder_module.recorded
-    monkeypatch.setattr(recorder_module, "recorded", encode)
-    session.open()
-    session.look_at("a.md")
-    for _ in range(5):
-        session.call("get_current_note")
-        session.service.call_recorder.flush()
-    assert len(encoded) == 1
-    sessions.write(session.vaults["one"], "a.md", b"# Another text\n")
-    session.call("get_current_note")
-    session.service.call_recorder.flush()
-    assert len(encoded) == 2
-    assert [each.outcome for each in session.verified()] == [Outcome.SAME] * 6
-
-
 def test_what_a_sweep_may_have_removed_is_stored_again(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session.open()
     session.call("get_note_by_reference", {"reference": "a.md"})
@@ -196,20 +147,6 @@ def test_closing_submits_what_waits(blobs: Blobs, log: Log, monkeypatch: pytest.
     assert len(log.events) == 3 and not call_recorder._thread.is_alive()
 
 
-def test_flushing_from_many_threads_loses_and_doubles_nothing(blobs: Blobs, log: Log) -> None:
-    call_recorder = CallRecorder(blobs, log.submit)
-    call_recorder.start()
-    flushing = [threading.Thread(target=lambda: [call_recorder.flush() for _ in range(50)]) for _ in range(3)]
-    for thread in flushing:
-        thread.start()
-    for number in range(300):
-        call_recorder.record(call(number))
-    for thread in flushing:
-        thread.join()
-    call_recorder.close()
-    assert [each.tool for each in log.events] == [f"tool-{number}" for number in range(300)]
-
-
 # -- too much, and trouble --
 
 
@@ -246,25 +183,6 @@ def test_what_waits_is_bounded_in_bytes_too(
     call_recorder.flush()
     call_recorder.record(call(1))
     assert call_recorder.skipped == 2
-
-
-def test_texts_that_wait_count_once_however_often_they_are_read(
-    session: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recorder_module, "CALL_RECORDER_WAITING_BYTES_MAX", 300_000)
-    for number in range(8):
-        sessions.write(session.vaults["one"], f"n{number}.md", f"# N{number}\n\n{'words ' * 15_000}".encode())
-    session.open()
-    call_recorder = session.service.call_recorder
-    with call_recorder._writing:
-        for _ in range(20):
-            session.call("get_note_by_reference", {"reference": "n0.md", "maxContentLength": 100})
-        assert call_recorder.skipped == 0
-        for number in range(1, 8):
-            session.call("get_note_by_reference", {"reference": f"n{number}.md", "maxContentLength": 100})
-        assert call_recorder.skipped == 4
-    found = session.verified()
-    assert [each.outcome for each in found].count(Outcome.SAME) == 23
 
 
 def test_a_store_that_cannot_be_written_is_a_problem_until_it_can(

@@ -4,7 +4,6 @@ import json
 import shutil
 import sys
 import zipfile
-from base64 import b64decode
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -53,24 +52,6 @@ def recording(running: Any, seq: int) -> Any:
         return client.call("workspaced/call", {"seq": seq})["recording"]
 
 
-def test_a_recording_names_each_images_bytes_by_their_sha256(used: Any) -> None:
-    kept = recording(used, calls(used)[-1]["seq"])
-    [exchange] = [each for each in kept["asked"] if each["ask"] == "images"]
-    assert exchange["question"] == ["home.md"]
-    first, second, third = exchange["answer"]["images"]
-    assert (first["path"], first["sha256"]) == ("pics/Zanzibarium.png", sha256(PICTURE).hexdigest())
-    assert second["scaled"] and second["path"] == "large.png"
-    assert third == {
-        "is": "failure",
-        "address": "gone.png",
-        "code": "IMAGE_NOT_FOUND",
-        "message": "The vault has no such image.",
-    }
-    blobs = EvictableBlobStore(used.data)
-    assert blobs.get(first["sha256"]) == PICTURE
-    assert blobs.get(second["sha256"]) is not None
-
-
 def test_a_log_verifies_after_the_vault_is_gone_and_without_a_decoder(
     used: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,18 +70,6 @@ def test_an_image_that_was_swept_is_not_recorded(used: Any) -> None:
     with replay.open(used.data) as log:
         [found] = log.verify()
     assert found.outcome == "notRecorded" and "Zanzibarium.png" in found.why
-
-
-def test_at_the_moment_of_a_call_its_images_are_shown_as_they_were(used: Any) -> None:
-    seq = calls(used)[-1]["seq"]
-    images.write(used.vault, {"pics/Zanzibarium.png": images.png(9, 9), "large.png": PICTURE})
-    then = ask(used, "home", at=seq)
-    shown = [b64decode(each["data"]) for each in images.images_in(then)]
-    assert shown[0] == PICTURE and len(shown) == 2
-    assert [sha256(each).hexdigest() for each in shown] == [
-        each["sha256"] for each in then["structuredContent"]["data"]["images"][:2]
-    ]
-    assert ask(used, "home", at=seq - 1 or 1)["structuredContent"]["code"] == "NOT_RECORDED"
 
 
 def test_what_is_withheld_now_is_not_shown_of_the_past(used: Any) -> None:

@@ -15,10 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
-from workspaced.errors import SettingsInvalid
 from workspaced.limits import SWEEP_INTERVAL_S
 from workspaced.recording.sweeper import Sweeper
-from workspaced.settings.settings import load_settings
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, verify
@@ -166,17 +164,6 @@ def test_a_daemon_sweeps_at_its_start_and_says_what_it_keeps(daemon: Any) -> Non
     assert f"recording  served: {len(files[1::2])} blobs" in running.cli("status").stdout
 
 
-def test_a_daemon_that_records_nothing_still_forgets(daemon: Any, recorded: Path) -> None:
-    running = daemon(start=False, env={"WORKSPACED_RECORD": "none", "WORKSPACED_RECORD_BYTES": "0"})
-    shutil.copytree(recorded, running.data)
-    running.start()
-    deadline = time.monotonic() + WAIT_S
-    while blobs(running.data):
-        assert time.monotonic() < deadline
-    talk(running)
-    assert blobs(running.data) == [] and recording(running)["record"] == "none"
-
-
 def test_a_sweep_is_due_after_an_hour_or_when_much_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,15 +203,6 @@ def test_a_sweep_that_fails_is_a_problem_and_no_end(daemon: Any, tmp_path: Path)
     assert status["recording"]["problem"] in status["degraded"]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("record_bytes", -1), ("record_days", -1), ("record_days", "nan"), ("record_days", 1e9)],
-)
-def test_bounds_that_are_none_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(SettingsInvalid):
-        load_settings(**{name: value})
-
-
 # -- the command --
 
 
@@ -251,23 +229,6 @@ def test_the_command_says_what_would_go_and_then_does_it(sweep: Any, copy: Path)
     assert (len(blobs(copy)), bytes_of(blobs(copy))) == (done["kept"], done["keptBytes"])
     assert done["keptBytes"] <= half and done["kept"] + done["removed"] == len(files)
     assert sweep("--bytes", str(half))["removed"] == 0
-
-
-def test_the_command_goes_by_the_settings_unless_told(sweep: Any, copy: Path) -> None:
-    files = blobs(copy)
-    age(files[0], 89 * 86_400)
-    age(files[1], 91 * 86_400)
-    assert sweep()["removed"] == 1
-    assert sweep("--days", "80")["removed"] == 1
-    assert sweep("--days", "0")["kept"] == 0
-
-
-@pytest.mark.parametrize(
-    "options",
-    [("--bytes", "-1"), ("--days", "nan"), ("--workspace", "a/b")],
-)
-def test_a_wrong_argument_is_a_usage_error(daemon: Any, options: tuple[str, ...]) -> None:
-    assert daemon(start=False).cli("sweep", *options).returncode == 2
 
 
 def test_where_no_log_is_nothing_is_swept(daemon: Any, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import session_machine as sessions
 from support.profiles import examples
-from support.stored_logs import as_export
 
 from workspaced import replay
 from workspaced.cli import run
@@ -95,14 +94,6 @@ class TestOpening:
             with replay.open(stream) as streamed:
                 assert streamed.end.state == log.end.state
 
-    def test_an_empty_log_has_an_end_and_no_calls(self, tmp_path: Path) -> None:
-        with replay.open(as_export(tmp_path / "empty.jsonl", [])) as empty:
-            assert (empty.end.seq, empty.at(0).seq, empty.calls(), empty.verify()) == (0, 0, [], [])
-            assert empty.end.call("get_current_note")["code"] == "NO_ACTIVE_VAULT"
-            assert empty.at("2026-01-01").state == empty.end.state
-            with pytest.raises(InvalidArgument):
-                empty.at(1)
-
     def test_what_is_no_log_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "text.txt").write_text("hello\n")
         for place in (tmp_path / "nowhere", tmp_path, tmp_path / "text.txt"):
@@ -127,17 +118,6 @@ class TestMoments:
                 folded = workspace_fold.fold_all(events[:place], workspace_fold.WorkspaceState())
                 assert log.at(place).state == folded
 
-    def test_a_recorded_call_is_at_the_moment_when_it_was_made(self, log: replay.Log) -> None:
-        call = log.calls()[0]
-        moment = log.at(call.seq)
-        assert (moment.seq, moment.time) == (call.event.data.tail, call.event.data.now)
-
-    def test_a_time_is_the_moment_after_all_that_happened_by_then(self, log: replay.Log) -> None:
-        looked_away = log.find("activeNote.id == 'b.md'")
-        assert log.at(looked_away.time).state_json()["activeNote"]["id"] == "b.md"
-        assert log.at("2020-01-01").seq == 0
-        assert log.at("2026-03-02").state == log.end.state
-
     def test_a_part_of_a_log_begins_with_a_state_and_knows_no_earlier_moment(self, bundle: Path) -> None:
         with replay.open(bundle) as part:
             first = part.events()[0].seq
@@ -151,37 +131,8 @@ class TestMoments:
         with pytest.raises(InvalidArgument):
             log.at(wrong)
 
-    def test_the_state_of_another_vault_can_be_asked_for(self, log: replay.Log) -> None:
-        assert log.end.state_json()["activeNote"]["id"] == "b.md"
-        assert log.end.state_json("two")["activeNote"] is None
-
 
 class TestCallingTools:
-    def test_a_recorded_call_is_answered_as_it_was(self, log: replay.Log) -> None:
-        for call in log.calls():
-            assert log.at(call.seq).call(call.tool, **call.arguments) == call.served
-
-    def test_notes_are_read_as_they_were(self, log: replay.Log) -> None:
-        before, after = (log.at(call.seq).call("get_current_note") for call in log.calls()[:2])
-        assert "zebra" in before["data"]["content"]
-        assert after["data"]["content"] == "# Alpha\n\nWritten anew.\n"
-
-    def test_an_event_lasts_until_the_next_one(self, log: replay.Log) -> None:
-        looked_away = log.find("activeNote.id == 'b.md'")
-        a_minute_later = log.at(looked_away.seq).call("get_note_by_reference", reference="nobody")
-        at_once = log.at(looked_away.time).call("get_note_by_reference", reference="nobody")
-        assert (a_minute_later["code"], at_once["code"]) == ("NOTE_NOT_FOUND", "NOT_RECORDED")
-
-    def test_what_nobody_asked_is_not_recorded(self, log: replay.Log) -> None:
-        result = log.end.call("search_workspace", query="zebra")
-        assert (result["success"], result["code"]) == (False, "NOT_RECORDED")
-
-    def test_an_export_holds_no_text(self, log: replay.Log, tmp_path: Path) -> None:
-        export = tmp_path / "session.jsonl"
-        export.write_bytes(b"".join(export_lines("log", log.events())))
-        with replay.open(export) as exported:
-            assert exported.end.call("get_current_note")["code"] == "NOT_RECORDED"
-
     def test_wrong_arguments_are_a_result_and_a_wrong_call_is_an_error(self, log: replay.Log) -> None:
         assert log.end.call("get_current_note", offset="x")["code"] == "INVALID_ARGUMENT"
         assert log.end.call("get_current_note", tool=1, self=2)["code"] == "INVALID_ARGUMENT"
@@ -190,12 +141,6 @@ class TestCallingTools:
         assert caught.value.code == "UNKNOWN_TOOL"
         with pytest.raises(InvalidArgument):
             log.end.call("get_current_note", at=3)
-
-    def test_answers_belong_to_the_caller(self, log: replay.Log) -> None:
-        at = log.calls()[0].seq
-        answer = log.at(at).call("get_current_note")
-        answer["data"].clear()
-        assert log.at(at).call("get_current_note")["data"]
 
 
 class TestTheDaemonAndTheLibrary:
@@ -264,23 +209,6 @@ class TestTheDaemonAndTheLibrary:
 
 
 class TestRecordedCalls:
-    def test_say_who_asked_what(self, log: replay.Log) -> None:
-        said = [(call.caller, call.tool, call.arguments, call.ok) for call in log.calls()]
-        assert said == [
-            ("agent", "get_workspace_context", {"includeContent": True}, True),
-            ("other", "get_current_note", {}, True),
-            ("agent", "get_note_by_reference", {"reference": "nobody"}, False),
-        ]
-
-    def test_are_made_again_to_the_byte(self, log: replay.Log, bundle: Path) -> None:
-        with replay.open(bundle) as bundled:
-            for opened in (log, bundled):
-                for call in opened.calls():
-                    assert call.verify().outcome is replay.Outcome.SAME
-                    assert call.again() == call.served
-                assert [each.seq for each in opened.verify()] == [call.seq for call in opened.calls()]
-                assert {each.outcome for each in opened.verify()} == {"same"}
-
     def test_show_what_a_changed_program_answers(self, log: replay.Log, monkeypatch: pytest.MonkeyPatch) -> None:
         context = log.calls()[0]
         monkeypatch.setitem(
@@ -290,21 +218,6 @@ class TestRecordedCalls:
         assert [pin["id"] for pin in context.served["data"]["pinnedNotes"]] == ["b.md"]
         assert context.again()["code"] == "NOT_RECORDED"  # it reads other notes than it did
         assert [each.outcome for each in log.verify()] == ["different", "same", "same"]
-
-    def test_about_an_older_moment_are_made_again_too(self, recorded: Any, tmp_path: Path) -> None:
-        session = sessions.Session(tmp_path)
-        sessions.write(session.vaults["one"], "a.md", sessions.TEXTS[1])
-        session.open()
-        session.look_at("a.md")
-        looked = session.service.tail.seq
-        session.call("get_current_note")
-        session.look_at("b.md")
-        for tool in ("get_current_note", "get_navigation_history"):
-            assert session.call(tool, {"at": looked}).ok
-        session.close()
-        with replay.open(session.data) as log:
-            assert [call.verify().outcome for call in log.calls()] == ["same"] * 3
-        session.dispose()
 
     def test_that_were_swept_are_not_recorded(self, recorded: Any, tmp_path: Path) -> None:
         shutil.copytree(recorded.data, tmp_path / "data")

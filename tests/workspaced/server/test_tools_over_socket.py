@@ -1,6 +1,5 @@
 """`tools/list` and `tools/call` in MCP's shapes, over our own socket."""
 
-import hashlib
 import json
 import time
 from pathlib import Path
@@ -55,13 +54,6 @@ def test_a_result_has_mcps_shape_and_fits_its_published_schema(
     assert int(clock.rpartition(":")[2]) >= structured["asOfSeq"]
 
 
-def test_an_unknown_tool_is_a_protocol_error(shared: Any, client: Any) -> None:
-    assert refusal(client.call, "tools/call", {"name": "rm_rf", "arguments": {}}).code == "UNKNOWN_TOOL"
-    wire = shared.wire()
-    wire.ask("workspaced/hello")
-    assert wire.ask("tools/call", {"name": "rm_rf"})["error"]["code"] == -32602
-
-
 def test_a_call_sees_what_was_acknowledged_and_written_before_it(shared: Any, client: Any) -> None:
     other = shared.connect()
     for number, note in enumerate(("a.md", "b.md", "c.md", "work/plan.md")):
@@ -101,30 +93,3 @@ def test_min_seq_waits_and_times_out(shared: Any, client: Any) -> None:
     before = time.monotonic()
     error = refusal(client.call, "tools/call", {"name": "get_current_note", "arguments": {"minSeq": 10**9}})
     assert error.code == "TIMEOUT" and time.monotonic() - before > 1.9
-
-
-def test_a_call_is_recorded_with_who_asked_what_and_got_what(shared: Any) -> None:
-    client = shared.connect(name="agent-7")
-    client.call("workspaced/calls")  # waits until all that were answered before are in the log
-    start = client.call("workspaced/status")["seq"]
-    result = client.call("tools/call", {"name": "get_note_by_reference", "arguments": {"reference": "nowhere"}})
-    client.call("workspaced/state", {"minSeq": start + 1})
-    (event,) = client.call("workspaced/log", {"from": start + 1, "types": ["tool_called"]})["events"]
-    data = event["data"]
-    assert data["tool"] == "get_note_by_reference" and data["caller"] == "agent-7"
-    assert data["arguments"] == {"reference": "nowhere"} and data["ok"] is False
-    text = result["content"][0]["text"].encode()
-    assert data["bytes"] == len(text) and data["resultSha256"] == hashlib.sha256(text).hexdigest()
-    assert data["asOfSeq"] == result["structuredContent"]["asOfSeq"] and data["durationUs"] >= 0
-    assert event["source"] == "workspaced"
-
-
-def test_a_note_that_an_editor_made_and_shows_just_now_is_the_current_one(daemon: Any) -> None:
-    running = daemon(notes={"old.md": "# Old\n"})
-    with running.connect("editor") as editor, running.connect("agent") as agent:
-        for name in ("new.md", "deep/newer.md"):
-            running.add({name: f"# {name}\n"})
-            editor.publish([{"type": "active_note_set", "data": {"note": name}}])
-            assert agent.tool("get_current_note")["data"]["id"] == name
-        running.add({"asked.md": "# Asked\n"})
-        assert agent.tool("get_note_by_reference", {"reference": "asked.md"})["data"]["title"] == "Asked"

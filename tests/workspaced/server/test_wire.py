@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.daemon import ANSWER_S
 from support.profiles import examples
 
-from workspaced.limits import IN_FLIGHT_MAX, JSON_DEPTH_MAX, PARTIAL_LINE_S, REQUEST_BYTES_MAX, UNREAD_S
+from workspaced.limits import PARTIAL_LINE_S, REQUEST_BYTES_MAX, UNREAD_S
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema.catalogue import CATALOGUE
 
@@ -207,53 +207,6 @@ def test_http_is_refused_in_http_and_no_line_of_its_body_is_taken(shared: Any, m
         assert after["seq"] == before["seq"] + 1
 
 
-def test_the_first_request_must_tell_what_the_client_speaks(shared: Any) -> None:
-    wire = shared.wire()
-    for method in ("tools/list", "server/discover", "nothing"):
-        first = wire.ask(method)
-        assert first["error"]["code"] == -32602 and first["error"]["data"]["code"] == "META_MISSING"
-    assert wire.ask("workspaced/hello")["result"]
-    assert "result" in wire.ask("tools/list")
-
-
-def test_nesting_up_to_the_limit_is_taken_and_brackets_in_strings_do_not_count(shared: Any) -> None:
-    wire = shared.wire()
-    wire.ask("workspaced/hello")
-    deep = JSON_DEPTH_MAX - 3
-    wire.send(tool_line('{"x":' + "[" * (deep - 1) + "]" * (deep - 1) + "}"))
-    assert wire.line()["result"]["structuredContent"]["code"] == "INVALID_ARGUMENT"
-    wire.send(tool_line(json.dumps({"x": "[{" * 500 + '\\"' + "[" * 500})))
-    assert wire.line()["result"]["structuredContent"]["code"] == "INVALID_ARGUMENT"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        '{"minSeq":' + "9" * 5_000 + "}",
-        '{"x":-' + "9" * 4_299 + "}",
-        '{"x":1e999}',
-        '{"x":-0.0}',
-        '{"x":"\\u2028\\u2029\\u0085"}',
-        '{"\\u0000":{"":[null,true,{}]}}',
-        '{"x":"' + "\\n" * 1_000 + '"}',
-        '{"x":"' + "y" * 900_000 + '"}',
-        "7",
-    ],
-    ids=lambda value: value[:30],
-)
-def test_whatever_a_tool_is_called_with_the_log_stays_readable(shared: Any, arguments: str) -> None:
-    with shared.wire() as wire:
-        wire.ask("workspaced/hello")
-        wire.send(tool_line(arguments))
-        answer = wire.line()
-        assert answer is not None
-        code = (
-            answer["error"]["data"]["code"] if "error" in answer else answer["result"]["structuredContent"]["code"]
-        )
-        assert code in {"INVALID_ARGUMENT", "TIMEOUT", "INVALID_JSON"}
-    assert_alive_and_readable(shared)
-
-
 def assert_alive_and_readable(running: Any) -> None:
     """A new client is served, an event is recorded, and all that was logged reads back and is known."""
     with running.connect() as client:
@@ -325,31 +278,6 @@ def test_a_line_not_completed_and_answers_not_read_end_the_connection_in_time(sh
         while deaf.line() is not None:
             answers += 1
     assert answers < unread
-
-
-def test_requests_in_one_write_are_all_answered_in_order_though_the_client_writes_no_more(shared: Any) -> None:
-    wire = shared.wire()
-    lines = [publish_line(f"n{number}.md", number=str(number)) for number in range(64)]
-    wire.send(HELLO.replace(b":0", b":-1") + b"".join(lines))
-    wire.socket.shutdown(socket.SHUT_WR)
-    answers = [wire.line() for _ in range(65)]
-    assert sorted(answer["id"] for answer in answers) == list(range(-1, 64)) and wire.at_end()
-    by_id = {answer["id"]: answer for answer in answers if answer["id"] >= 0}
-    order = [by_id[number]["result"]["events"][0]["seq"] for number in range(64)]
-    assert order == sorted(order), "publishes of one connection are appended in their order"
-
-
-@pytest.mark.thorough
-def test_more_waiting_requests_than_are_let_in_flight_are_all_answered(shared: Any) -> None:
-    wire = shared.wire()
-    lines = [
-        b'{"jsonrpc":"2.0","id":%d,"method":"workspaced/state","params":{"minSeq":999999999}}\n' % number
-        for number in range(IN_FLIGHT_MAX + 8)
-    ]
-    wire.send(b"".join(lines))
-    answers = [wire.line() for _ in lines]
-    assert {answer["error"]["data"]["code"] for answer in answers} == {"TIMEOUT"}
-    assert sorted(answer["id"] for answer in answers) == list(range(len(lines)))
 
 
 def test_clients_that_vanish_in_mid_request_leave_nothing_behind(shared: Any) -> None:

@@ -16,8 +16,6 @@ from support.inspector import Inspector
 from support.model_server import ModelServer
 from support.proxy import Proxy
 
-from workspaced import demo
-
 pytestmark = [
     pytest.mark.by_hand,
     pytest.mark.skipif("PHOENIX" not in os.environ, reason="Phoenix is not installed; `make traces`"),
@@ -101,16 +99,3 @@ def test_spans_arrive_nest_and_lead_back_to_what_the_inspector_shows(phoenix: Ph
         for span in (called, inserted):
             shown = inspector.get(f"/api/calls/{span['attributes']['workspaced.seq']}")
             assert shown["tool"] == span["name"].removeprefix("tools/call ")
-
-
-def test_a_mornings_spans_are_there_once_however_often_they_are_sent(phoenix: Phoenix, daemon: Any) -> None:
-    running = daemon(start=False)
-    morning = Path(demo.__file__).with_name("morning.wsb")
-    for _ in range(2):
-        sent = json.loads(running.cli("traces", str(morning), "--otlp", phoenix.url, "--json").stdout)["sent"]
-    phoenix.spans(sent)
-    running.cli("traces", str(morning), "--otlp", phoenix.url)
-    spans = phoenix.spans(sent)
-    assert len(spans) == sent and {each["span_kind"] for each in spans} >= {"TOOL", "LLM"}
-    cached = sum(int(each["attributes"].get("llm.token_count.prompt_details.cache_read", 0)) for each in spans)
-    assert cached > 0

@@ -14,16 +14,13 @@ from support.patience import PATIENCE_S
 from support.proxy import Proxy
 from support.stored_logs import as_export
 
-from workspaced import replay
 from workspaced.cli import run
 from workspaced.demo.morning import INSTALLED
-from workspaced_events.clock import microseconds
 from workspaced_events.ids import EventId
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-TOKENS = ("input_tokens", "cache_read.input_tokens", "output_tokens")
 PARENT = f"00-{TRACE}-{SPAN}-01"
 NOTES = {"a.md": "# Secretariat\n\nAlpha is red.\n", "b.md": "# Beta\n\nBeta is blue.\n"}
 NONSENSE = [
@@ -240,20 +237,6 @@ def test_the_daemon_answers_and_ends_whatever_the_receiver_does(daemon: Any, how
         assert running.stop() == 0
 
 
-def test_what_came_while_the_receiver_was_away_is_dropped_and_what_comes_later_is_sent(daemon: Any) -> None:
-    receiver = Receiver(500)
-    with receiver as url:
-        running = tracing(daemon, url)
-        with running.connect() as client:
-            call(client, "get_current_note")
-            counts(client, lambda status: status["traces"]["dropped"] == 1)
-            receiver.status = 200
-            call(client, "get_workspace_context")
-            status = counts(client, lambda status: status["traces"]["sent"] == 1)
-            assert status["degraded"] == []
-        assert [span.name for span in receiver.spans] == ["tools/call get_workspace_context"]
-
-
 @pytest.mark.parametrize("status", [500, 401])
 def test_what_a_receiver_does_not_take_once_is_counted(daemon: Any, status: int) -> None:
     running, receiver = daemon(start=False), Receiver(status)
@@ -304,39 +287,6 @@ def test_texts_leave_where_the_user_wants_them_but_for_notes_that_are_withheld_o
     assert again() == [["red"], [], [], ["red"]]
     assert running.cli("forget", "a.md", "--data-dir", str(running.data), "--yes").returncode == 0
     assert again() == [[]]
-
-
-def test_texts_that_the_file_does_not_tell_of_are_not_sent(daemon: Any) -> None:
-    running = daemon(start=False)
-    bundle = str(INSTALLED)
-    done = running.cli("traces", bundle, "--otlp", "http://127.0.0.1:9", "--texts")
-    assert done.returncode == 2 and "which notes are withheld" in done.stderr
-
-
-def test_a_conversations_prompts_have_the_tokens_that_the_log_holds(daemon: Any) -> None:
-    running, receiver = daemon(start=False), Receiver()
-    bundle = INSTALLED
-    with receiver as url:
-        assert running.cli("traces", str(bundle), "--otlp", url).returncode == 0
-    spans = {span.seq: span for span in receiver.spans}
-    with replay.open(bundle) as log:
-        events = list(log.events())
-    prompts = {
-        (each.data.conversation, each.data.message): each for each in events if each.type == "prompt_assembled"
-    }
-    reports = [each for each in events if each.type == "usage_reported"]
-    assert len(reports) > 3
-    for report in reports:
-        span = spans[prompts[report.data.conversation, report.data.message].seq]
-        assert span.name == f"chat {report.data.model}" and span.parent_id == ""
-        assert [span.attributes[f"gen_ai.usage.{each}"] for each in TOKENS] == [
-            report.data.input_tokens + report.data.cached_tokens,  # Anthropic counts them apart
-            report.data.cached_tokens,
-            report.data.output_tokens,
-        ]
-        assert span.end_ns == microseconds(report.time) * 1_000
-    called = [each for each in events if each.type in replay.CALL_TYPES]
-    assert {each.seq for each in called} | {each.seq for each in prompts.values()} == set(spans)
 
 
 def test_a_prompt_that_is_not_answered_in_time_has_no_length_and_a_late_answer_is_a_span_of_its_own(

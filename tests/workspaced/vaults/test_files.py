@@ -53,54 +53,7 @@ def test_a_file_that_the_globs_do_not_name_is_found_while_an_editor_shows_it_unl
         assert refusal(client.publish, [hidden]).code == "INVALID_ARGUMENT"
 
 
-def test_a_file_that_is_no_markdown_has_no_front_matter_and_without_a_grammar_no_outline(running: Any) -> None:
-    with running.connect("agent") as client:
-        found = client.tool("get_note_by_reference", {"reference": "src/deep/config.yaml"})["data"]
-        assert (found["title"], found["content"]) == ("config.yaml", NOTES["src/deep/config.yaml"])
-        assert outline(client, "config.yaml") == ([], ["There is no outline for this language."])
-
-
 # -- over time --
-
-
-def opened(client: Any) -> list[dict[str, Any]]:
-    events = client.call("workspaced/log", {"from": 1, "types": ["vault_opened"]})["events"]
-    return [event["data"].get("files", []) for event in events]
-
-
-def test_a_start_with_other_globs_is_in_the_log_and_a_start_with_the_same_is_not(
-    daemon: Callable[..., Any],
-) -> None:
-    running = daemon("--files", "src/**", notes=NOTES)
-    running.restart()
-    running.flags = ("--files", "src/**,other/*.py")
-    running.restart()
-    with running.connect("editor") as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "other/apart.py"}}])
-        assert client.tool("get_current_note")["data"]["content"] == NOTES["other/apart.py"]
-    running.flags = ()
-    running.restart()
-    with running.connect("agent") as client:
-        assert opened(client) == [["src/**"], ["src/**", "other/*.py"], []]
-        assert client.tool("get_current_note")["data"]["content"] == NOTES["other/apart.py"]
-        assert "apart.py" not in str(client.tool("search_workspace", {"query": "apart"})["data"])
-
-
-def test_a_change_of_a_code_file_of_the_workspace_is_recorded(running: Any) -> None:
-    with running.connect("editor") as client:
-        client.call("workspaced/reconcile")  # a file that nobody has read has not changed either
-        client.publish([{"type": "note_pinned", "data": {"note": "src/greet.py"}}])
-        since = client.call("workspaced/status")["seq"]
-        (running.vault / "src/greet.py").write_text(f"{CODE}\n\nmore = 1\n")
-        changed = next(iter(client.events(since=since, types=["note_changed"])))
-    assert changed.params["events"][0]["data"]["note"] == "src/greet.py"
-
-
-@pytest.mark.parametrize("globs", ["src/**, docs/**", "src/**\ndocs/**"])
-def test_the_globs_may_be_a_setting(daemon: Callable[..., Any], globs: str) -> None:
-    running = daemon(notes=NOTES, env={"WORKSPACED_FILES": globs, "WORKSPACED_GITIGNORE": "false"})
-    with running.connect("agent") as client:
-        assert opened(client) == [["src/**", "docs/**"]]
 
 
 def test_a_glob_that_is_none_ends_the_start_with_its_name(daemon: Callable[..., Any]) -> None:

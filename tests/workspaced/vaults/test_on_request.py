@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -101,28 +100,6 @@ def test_whoever_watches_the_context_gets_no_notice_of_a_selection_in_such_a_not
     while not noticed and time.monotonic() < until_s:
         noticed = agent.notices_before("resources/read", uri=uri)
     assert noticed == []
-
-
-def test_a_renamed_note_on_request_is_not_counted(running: Any) -> None:
-    running.publish("note_pinned", note="Diary.md")
-    running.reconcile()
-    # Before the file moves, so that no watcher reads it first.
-    running.publish("note_renamed", **{"from": "Diary.md", "to": "Moved.md"})
-    assert running.ask("get_workspace_context")["data"]["withheld"] == 0
-
-
-@pytest.mark.xfail(strict=True, reason="Without the index, what the log says of a note that is gone is `never`")
-def test_a_deleted_note_on_request_is_not_counted_after_the_index_was_lost(running: Any) -> None:
-    running.publish("note_pinned", note="Diary.md")
-    running.reconcile()
-    (running.vault / "Diary.md").unlink()
-    running.reconcile()
-    assert running.ask("get_workspace_context")["data"]["withheld"] == 0
-    running.stop()
-    shutil.rmtree(running.data / "cache")
-    running.start()
-    running.reconcile()
-    assert running.ask("get_workspace_context")["data"]["withheld"] == 0
 
 
 def test_the_past_shows_it_to_who_asks_alone(running: Any) -> None:
@@ -239,34 +216,3 @@ def test_a_prompt_holds_it_for_no_other_reason(talking: Any) -> None:
     kinds = ("active_note", "selected_text")
     prompt = talk(talking, *({"kind": kind} for kind in kinds), {"kind": "folder", "id": "asked"})
     assert "xyzzy" not in prompt and "quagga" not in prompt and "# Diary" not in prompt
-
-
-def test_a_note_attached_with_its_folder_leaves_the_prompt_when_only_requests_may_show_it(talking: Any) -> None:
-    (talking.vault / "open").mkdir()
-    (talking.vault / "open" / "n.md").write_text("# N\n\ngnu\n")
-    talking.reconcile()
-    assert "gnu" in talk(talking, {"kind": "folder", "id": "open"})
-    (talking.vault / "open" / "n.md").write_text(f"{FLAG}# N\n\ngnu\n")
-    assert "gnu" not in talk(talking, message="m2")
-
-
-def test_why_names_the_level_the_rule_and_who_was_shown_the_note_last(running: Any) -> None:
-    running.ask("get_note_by_reference", reference="Diary")
-    running.ask("search_workspace", query="xyzzy")
-    with running.connect("other") as client:
-        client.tool("get_note_by_reference", {"reference": "home"})
-    told = json.loads(running.cli("why", "Diary.md", "--json").stdout)
-    assert (told["level"], told["withheld"]) == ("on-request", False)
-    assert [(each["kind"], each["level"]) for each in told["reasons"]] == [("frontMatter", "on-request")]
-    assert "line 2" in told["reasons"][0]["detail"]
-    [last] = told["lastShown"]
-    assert (last["client"], last["by"]) == ("agent", "search_workspace") and told["searchedFrom"] is None
-    plan = json.loads(running.cli("why", "asked/Plan.md", "--client", "agent", "--json").stdout)
-    assert ".workspacedignore, line 3" in plan["reasons"][0]["detail"] and plan["lastShown"] == []
-    assert plan["clients"] == [{"client": "agent", "sharing": "all", "shown": "all", "unasked": False}]
-    running.cli("share", "agent", "names")
-    said = running.cli("why", "home.md").stdout
-    assert "home.md: shown" in said and "agent (names) is shown its path and title" in said
-    assert "last shown to other" in said
-    secret = json.loads(running.cli("why", "never/Secret.md", "--json").stdout)
-    assert secret["level"] == "never" and {each["shown"] for each in secret["clients"]} == {"nothing"}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import refusal
 
 from workspaced.cli import run
 from workspaced.errors import SettingsInvalid
@@ -86,14 +85,6 @@ def test_globs_of_the_settings_withhold_too(daemon: Any, flags: tuple[str, ...],
         assert context(client)["withheld"] == 2
 
 
-def test_a_glob_that_is_none_stops_the_start(daemon: Any) -> None:
-    running = daemon("--deny", "fine", "--deny", "[broken", start=False)
-    running.spawn()
-    assert running.wait(60) == 2
-    said = "\n".join(running.stderr)
-    assert "[INVALID_ARGUMENT]" in said and "'deny'" in said and "[broken" in said
-
-
 # -- levels --
 
 
@@ -146,36 +137,6 @@ def test_levels_last_and_are_replayed(daemon: Any) -> None:
     assert json.loads(replayed.stdout)["sharing"] == live["sharing"]
 
 
-def test_only_the_daemon_records_levels(client: Any) -> None:
-    action = {"type": "sharing_set", "data": {"client": "me", "level": "all"}}
-    assert refusal(client.publish, [action]).code == "NOT_ALLOWED"
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"client": ""},
-        {"client": "  ", "level": "all"},
-        {"client": "x" * 201},
-        {"client": "x", "level": "some"},
-    ],
-)
-def test_a_level_needs_a_client_and_is_one_of_three(client: Any, params: dict[str, Any]) -> None:
-    assert refusal(client.call, "workspaced/share", params).code == "INVALID_ARGUMENT"
-
-
-def test_calls_of_a_client_with_nothing_are_recorded_as_failures(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    with running.connect("agent") as client:
-        client.call("workspaced/share", {"client": "agent", "level": "none"})
-        client.tool("get_current_note")
-        start = client.call("workspaced/status")["seq"]
-        client.call("workspaced/state", {"minSeq": start + 1})
-        (event,) = client.call("workspaced/log", {"from": 1, "types": ["tool_called"]})["events"]
-    assert event["data"]["ok"] is False and event["data"]["caller"] == "agent"
-
-
 # -- on the command line --
 
 
@@ -218,14 +179,6 @@ def test_indexes_lie_beside_the_log_where_a_place_for_that_was_named(
         assert default == tmp_path / "caches" / "workspaced" / "w"
     with pytest.raises(SettingsInvalid):
         load_settings(deny=("[broken",))
-
-
-def test_a_cache_in_a_vault_is_refused(daemon: Any) -> None:
-    running = daemon(start=False)
-    running.flags = ("--cache-dir", str(running.vault / "cache"))
-    running.spawn()
-    assert running.wait(60) == 2
-    assert "--cache-dir" in "\n".join(running.stderr) and not (running.vault / "cache").exists()
 
 
 def test_a_word_of_the_command_line_is_no_client(capsys: pytest.CaptureFixture[str]) -> None:

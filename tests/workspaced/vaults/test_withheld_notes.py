@@ -93,19 +93,6 @@ def test_a_withheld_note_that_is_gone_is_not_named_after_a_crash(
     assert pinned(running) == ["n1.md"]
 
 
-def test_a_deleted_note_that_was_shown_is_still_named_after_a_restart(daemon: Any) -> None:
-    running = daemon(notes={**NOTES, "gone.md": "# Gone\n"})
-    show(running, "n1.md", "gone.md")
-    assert pinned(running) == ["n1.md", "gone.md"]
-    running.stop()
-    (running.vault / "gone.md").unlink()
-    lose_index(running)
-    for _ in range(2):
-        running.start()
-        assert pinned(running) == ["n1.md", "gone.md"]
-        running.kill()
-
-
 @pytest.mark.fault(row=47)
 def test_each_note_that_the_log_names_is_looked_at_once_and_again_when_that_changes(daemon: Any) -> None:
     running = daemon(notes={**NOTES, "diary.md": PRIVATE})
@@ -378,17 +365,6 @@ def found_withheld(running: Any, note: str) -> list[str]:
     return withheld
 
 
-def test_of_a_note_that_left_a_denied_folder_no_version_is_looked_for_under_its_old_name(daemon: Any) -> None:
-    running = daemon("--no-watch", notes={**HOME, "keep/Diary.md": "# Untitled\n", IGNORE: "keep/\n"})
-    show(running, GUESSED, "Home.md")
-    (running.vault / "open").mkdir()
-    (running.vault / GUESSED).rename(running.vault / "open" / "New.md")
-    running.reconcile()
-    for since in (1, 3, 4):
-        answer = json.dumps(running.ask("get_note_diff", reference="open/New.md", sinceSeq=since))
-        assert "Diary" not in answer and "keep/" not in answer, answer
-
-
 def test_an_agents_status_does_not_move_with_what_was_asked_for(daemon: Any, modern: Callable[..., Any]) -> None:
     running = daemon("--no-watch", notes={**HOME, GUESSED: PRIVATE})
     running.reconcile()
@@ -406,18 +382,6 @@ def test_an_agents_status_does_not_move_with_what_was_asked_for(daemon: Any, mod
         agent.call("get_note_by_reference", reference=reference)
         seen.append(status())
     assert seen == [seen[0]] * len(seen)
-
-
-def test_what_a_runtime_guesses_leaves_nothing_in_the_log_that_a_missing_name_does_not(daemon: Any) -> None:
-    running = daemon(notes={**HOME, GUESSED: PRIVATE, "own.md": PRIVATE})
-    running.reconcile()
-    settings = {"provider": "openai", "model": "m", "contextWindow": 100_000, "outputReserve": 1_000}
-    with running.connect("runtime") as client:
-        client.call("workspaced/context/start", {"conversation": "c", **settings})
-        attached = {"role": "user", "text": "?", "attachments": [{"kind": "note", "id": GUESSED}]}
-        client.call("workspaced/context/message", {"conversation": "c", "messages": [attached]})
-    running.publish("note_pinned", note="own.md")
-    assert found_withheld(running, "own.md") == ["own.md"]  # which was named later_ns, by an editor
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda file: os.symlink("/etc/hostname", file)])
