@@ -259,8 +259,10 @@ def _errors(remarks: Remarks) -> Iterator[str]:
         yield f"| `{code}` | {wire.jsonrpc} | {wire.exit} | {remarks.of('errors', code)} |"
     yield from ("", "## Codes of tools", "", remarks.of("pages", "tool_errors").strip(), "")
     yield from ("| code | meaning and next step |", "|---|---|")
-    for code in sorted(remarks.names("tool_errors")):
-        yield f"| `{code}` | {remarks.of('tool_errors', code)} |"
+    told = {code: remarks.of("tool_errors", code) for code in sorted(remarks.names("tool_errors"))}
+    yield from (f"| `{code}` | {meaning} |" for code, meaning in told.items() if meaning)
+    as_above = ", ".join(f"`{code}`" for code, meaning in told.items() if not meaning)
+    yield from ("", f"Some mean the same as above: {as_above}.")
     yield from ("", "## Codes of MCP", "", remarks.of("pages", "mcp_errors").strip())
     yield from ("", "## Codes of the proxy", "", remarks.of("pages", "proxy_errors").strip())
 
