@@ -364,7 +364,8 @@ def _listed(rows: Sequence[Row], common: Sequence[Row] = ()) -> Iterator[str]:
         else:
             own.append(row)
     for name, kind, meaning in own:
-        yield f"- {name}{', ' * bool(kind)}{kind}{': ' * bool(meaning)}{meaning}"
+        separator = ", " if meaning.startswith("default:") else ": " if meaning else ""
+        yield f"- {name}{', ' * bool(kind)}{kind}{separator}{meaning}"
     if own:
         yield ""
     if told:
@@ -373,7 +374,7 @@ def _listed(rows: Sequence[Row], common: Sequence[Row] = ()) -> Iterator[str]:
 
 
 def _fields(schema: Schema, notes: dict[str, str], owner: str, remarks: Remarks) -> list[Row]:
-    """The schema's properties: name, type, meaning. One that may be left out has a `?`."""
+    """The schema's properties: name, type unless it is a text, meaning. One that may be left out has a `?`."""
     properties = schema.get("properties", {})
     if wrong := [name for name in notes if name not in properties]:
         sys.exit(f"docs/generator/remarks.toml: {owner} has no field {wrong[0]}. Remove the remark.")
@@ -381,7 +382,8 @@ def _fields(schema: Schema, notes: dict[str, str], owner: str, remarks: Remarks)
     rows = []
     for name, field in properties.items():
         meaning = field.get("description") or notes.get(name) or remarks.of_field(owner, name)
-        kind = _type(field, schema.get("$defs", {})) + _default(field)
+        kind = _type(field, schema.get("$defs", {}))
+        kind = f"{'' if kind == 'string' else kind}{_default(field)}".removeprefix(", ")
         rows.append((f"`{name}`" if name in required else f"`{name}?`", kind, " ".join(meaning.split())))
     return rows
 
