@@ -254,9 +254,9 @@ def _settings(remarks: Remarks) -> Iterator[str]:
 def _errors(remarks: Remarks) -> Iterator[str]:
     yield "# Errors"
     yield from ("", remarks.of("pages", "errors").strip(), "")
-    yield from ("| code | JSON-RPC | exit code | meaning and next step |", "|---|---|---|---|")
+    yield from ("| code | JSON-RPC; exit code | meaning and next step |", "|---|---|---|")
     for code, wire in sorted(CODES.items()):
-        yield f"| `{code}` | {wire.jsonrpc} | {wire.exit} | {remarks.of('errors', code)} |"
+        yield f"| `{code}` | {wire.jsonrpc}; {wire.exit} | {remarks.of('errors', code)} |"
     yield from ("", "## Codes of tools", "", remarks.of("pages", "tool_errors").strip(), "")
     yield from ("| code | meaning and next step |", "|---|---|")
     told = {code: remarks.of("tool_errors", code) for code in sorted(remarks.names("tool_errors"))}
