@@ -17,7 +17,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ from workspaced.api import (
     volunteering,
 )
 from workspaced.api.routes import METHODS
-from workspaced.cli import COMMANDS, cli
+from workspaced.cli import COMMANDS, GROUPS, cli
 from workspaced.cli.setup.manual import man_page
 from workspaced.errors import CODES
 from workspaced.settings.settings import Settings
@@ -69,8 +69,10 @@ _GROUPS: Final = {
 """Our methods by heading."""
 _OF_EVERY_TOOL: Final = ("at", "minSeq")
 """Arguments that the page tells of once."""
-_COMMON_MIN: Final = 10
-"""An option that so many commands have alike is told once."""
+_COMMON_MIN: Final = 4
+"""What so many entries of a page have alike, field or option, is told once."""
+_BOUND_TOLD_MAX: Final = 10_000_000
+"""A larger bound keeps out nonsense, and is in the schema alone."""
 
 
 class Remarks:
@@ -99,6 +101,14 @@ class Remarks:
             if key in self._tables["fields"]:
                 return str(self.of("fields", key))
         return ""
+
+    def without_told_once(self, text: str) -> str:
+        """`text` without the sentences that the page's head tells once for all."""
+        for each in self._tables["told_once"]:
+            if each in text:
+                self._left.discard(("told_once", each))
+                text = " ".join(text.replace(each, "").split())
+        return text
 
     def names(self, table: str) -> list[str]:
         """All names in `table`, in the file's order."""
@@ -146,14 +156,25 @@ def _glossary() -> str:
 
 def _methods(remarks: Remarks) -> Iterator[str]:
     yield "# Methods"
-    yield from ("", remarks.of("pages", "methods").strip())
-    for title, methods in _GROUPS.items():
+    yield from ("", remarks.of("pages", "methods").strip(), "")
+    groups = {
+        title: {
+            name: remarks.of("methods", name) for name in (each.removeprefix("workspaced/") for each in methods)
+        }
+        for title, methods in _GROUPS.items()
+    }
+    told = {name: remark for methods in groups.values() for name, remark in methods.items()}
+    fields = {
+        name: _fields(_schema(f"methods/{name}"), remark.get("params", {}), name, remarks)
+        for name, remark in told.items()
+    }
+    common = _common(row for rows in fields.values() for row in rows)
+    yield from ("Fields of many methods:", "", *_listed(common))
+    for title, methods in groups.items():
         yield from ("", f"## {title}")
-        for name in (each.removeprefix("workspaced/") for each in methods):
-            remark = remarks.of("methods", name)
+        for name, remark in methods.items():
             yield from ("", f"### `workspaced/{name}`", "", remark["does"], "")
-            fields = _fields(_schema(f"methods/{name}"), remark.get("params", {}), name, remarks)
-            yield from _table(("field", "type", "meaning"), fields)
+            yield from _listed(fields[name], common)
             yield f"Result: {remark['result']}"
     yield from ("", "## Methods of MCP", "", remarks.of("pages", "mcp_methods").strip())
     theirs = [name for name in METHODS if not name.startswith("workspaced/")]
@@ -170,8 +191,7 @@ def _events(remarks: Remarks) -> Iterator[str]:
     data = {name: _data_of(_schema(f"{folder}/{name}")) for name, folder in folders.items()}
     fields = {name: _fields(schema, {}, name, remarks) for name, schema in data.items()}
     common = _common(row for rows in fields.values() for row in rows)
-    yield ""
-    yield from _table(("field of many", "type", "meaning"), common)
+    yield from ("", "Fields of many events:", "", *_listed(common))
     parts = {
         "## Actions that a client publishes": actions,
         f"## Events that only the daemon records\n\n{remarks.of('pages', 'daemon_events').strip()}": sorted(
@@ -182,7 +202,12 @@ def _events(remarks: Remarks) -> Iterator[str]:
         yield from ("", heading)
         for name in names:
             yield from ("", f"### `{name}`", "", remarks.of("events", name, data[name]["description"]), "")
-            yield from _table(("field", "type", "meaning"), fields[name], common)
+            own = [row for row in fields[name] if row not in common]
+            twin = next((each for each in fields if fields[each] == fields[name]), name) if len(own) > 1 else name
+            if twin < name and twin in names:
+                yield f"With all fields of `{twin}`."
+            else:
+                yield from _listed(fields[name], common)
 
 
 def _data_of(schema: Schema) -> Schema:
@@ -204,20 +229,14 @@ def _answer_data(schema: Schema) -> Schema:
 def _tools(remarks: Remarks) -> Iterator[str]:
     yield "# Tools"
     yield from ("", remarks.of("pages", "tools").strip(), "")
-    yield from ("| tool | what it answers |", "|---|---|")
-    told = {name: remarks.of("tools", name, {"answers": each.description}) for name, each in EVERY_TOOL.items()}
-    for name, remark in told.items():
-        yield f"| [`{name}`](#{name}) | {_cell(remark['answers'])} |"
     for name, tool in EVERY_TOOL.items():
-        remark = told[name]
         yield from ("", f"## `{name}`", "", " ".join(tool.description.split()), "")
-        if "rules" in remark:
-            yield from (remark["rules"], "")
+        yield from (remarks.of("tools", name, ""), "")
         schema = _schema(f"tools/{name}.input")
         schema["properties"] = {
             key: each for key, each in schema["properties"].items() if key not in _OF_EVERY_TOOL
         }
-        yield from _table(("argument", "type", "meaning"), _fields(schema, {}, name, remarks))
+        yield from _listed(_fields(schema, {}, name, remarks))
         data = _answer_data(_schema(f"tools/{name}.output"))
         yield f"`data` of the answer: {', '.join(f'`{field}`' for field in data['properties'])}."
 
@@ -225,23 +244,25 @@ def _tools(remarks: Remarks) -> Iterator[str]:
 def _settings(remarks: Remarks) -> Iterator[str]:
     yield "# Settings"
     yield from ("", remarks.of("pages", "settings").strip(), "")
-    yield from ("| setting | environment variable | default | meaning |", "|---|---|---|---|")
+    yield from ("| setting | default | meaning |", "|---|---|---|")
     for name, field in Settings.model_fields.items():
         remark = remarks.of("settings", name)
         default = remark.get("default") or f"`{json.dumps(field.default)}`".replace('"', "")
-        yield f"| `{name}` | `WORKSPACED_{name.upper()}` | {default} | {remark['meaning']} |"
+        yield f"| `{name}` | {default} | {remark['meaning']} |"
 
 
 def _errors(remarks: Remarks) -> Iterator[str]:
     yield "# Errors"
     yield from ("", remarks.of("pages", "errors").strip(), "")
-    yield from ("| code | JSON-RPC | exit code | meaning and next step |", "|---|---|---|---|")
+    yield from ("| code | JSON-RPC; exit code | meaning and next step |", "|---|---|---|")
     for code, wire in sorted(CODES.items()):
-        yield f"| `{code}` | {wire.jsonrpc} | {wire.exit} | {remarks.of('errors', code)} |"
+        yield f"| `{code}` | {wire.jsonrpc}; {wire.exit} | {remarks.of('errors', code)} |"
     yield from ("", "## Codes of tools", "", remarks.of("pages", "tool_errors").strip(), "")
     yield from ("| code | meaning and next step |", "|---|---|")
-    for code in sorted(remarks.names("tool_errors")):
-        yield f"| `{code}` | {remarks.of('tool_errors', code)} |"
+    told = {code: remarks.of("tool_errors", code) for code in sorted(remarks.names("tool_errors"))}
+    yield from (f"| `{code}` | {meaning} |" for code, meaning in told.items() if meaning)
+    as_above = ", ".join(f"`{code}`" for code, meaning in told.items() if not meaning)
+    yield from ("", f"Some mean the same as above: {as_above}.")
     yield from ("", "## Codes of MCP", "", remarks.of("pages", "mcp_errors").strip())
     yield from ("", "## Codes of the proxy", "", remarks.of("pages", "proxy_errors").strip())
 
@@ -249,13 +270,31 @@ def _errors(remarks: Remarks) -> Iterator[str]:
 def _commands(remarks: Remarks) -> Iterator[str]:
     yield "# Commands"
     yield from ("", remarks.of("pages", "commands").strip(), "")
-    common = _common(_option(each) for context, _ in _contexts() for each in _options(context))
-    yield from _table(("option of many commands", "meaning", "default"), common)
-    yield from ("| command | what it does |", "|---|---|")
-    for name, (_module, line) in COMMANDS.items():
-        yield f"| [`{name}`](#workspaced-{name}) | {line} |"
-    for context, heading in _contexts():
-        yield from _command(context, heading, common)
+    contexts = list(_contexts())
+    options = {context.command_path: [_option(each) for each in _options(context)] for context, _ in contexts}
+    common = _common(row for rows in options.values() for row in rows)
+    usual = [row for row in common if sum(row in rows for rows in options.values()) > len(options) / 2]
+    commands = [context.command_path for context, _ in contexts if not isinstance(context.command, click.Group)]
+    yield from ("Options of many commands:", "")
+    yield from _listed([_with_exceptions(row, commands, options) if row in usual else row for row in common])
+    for title, group in GROUPS.items():
+        yield from (f"**{title}:** {', '.join(f'[`{name}`](#workspaced-{name})' for name in group)}.", "")
+    for context, heading in contexts:
+        yield from ("", f"{heading} `{context.command_path}`", "", *_usage(context))
+        yield from map(remarks.without_told_once, _help(context.command.help or ""))
+        yield from _listed([row for row in options[context.command_path] if row not in usual], common)
+
+
+def _with_exceptions(row: Row, commands: Iterable[str], options: Mapping[str, Sequence[Row]]) -> Row:
+    """An option that most commands have; its meaning ends with those that have none of its name."""
+    name, kind, meaning = row
+    without = [
+        each
+        for each in commands
+        if all(other.partition(" ")[0] != name.partition(" ")[0] for other, *_ in options[each])
+    ]
+    names = ", ".join(f"`{each.removeprefix('workspaced ')}`" for each in without)
+    return name, kind, f"{meaning} All commands have it{' but ' * bool(without)}{names}."
 
 
 def _contexts() -> Iterator[tuple[click.Context, str]]:
@@ -278,14 +317,10 @@ def _options(context: click.Context) -> list[click.Option]:
     return [each for each in context.command.params if isinstance(each, click.Option) and not each.hidden]
 
 
-def _command(context: click.Context, heading: str, common: Sequence[Row]) -> Iterator[str]:
-    command = context.command
-    pieces = " ".join(piece for piece in command.collect_usage_pieces(context) if piece)
-    yield from ("", f"{heading} `{context.command_path}`", "")
-    if pieces != "[OPTIONS]":
-        yield from ("```text", f"{context.command_path} {pieces}".rstrip(), "```", "")
-    yield from _help(command.help or "")
-    yield from _table(("option", "meaning", "default"), [_option(each) for each in _options(context)], common)
+def _usage(context: click.Context) -> Iterator[str]:
+    pieces = [each for each in context.command.collect_usage_pieces(context) if each not in ("", "[OPTIONS]")]
+    if pieces and not isinstance(context.command, click.Group):
+        yield from (f"`{' '.join((context.command_path, *pieces))}`", "")
 
 
 def _help(text: str) -> Iterator[str]:
@@ -299,16 +334,16 @@ def _help(text: str) -> Iterator[str]:
 
 
 def _option(option: click.Option) -> Row:
-    """Its names and values, its meaning and its default, as cells."""
+    """Its names, its values, and its meaning with its default."""
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+    value = option.metavar or ""
     if isinstance(option.type, click.Choice):
-        value = " ".join(f"`{choice}`" for choice in option.type.choices)
-        names += f" ({value})"
-    elif not option.is_flag and option.metavar:
-        names += f" {option.metavar}"
+        value = "|".join(option.type.choices)
+    if value and not option.is_flag:
+        names += f" `{value}`"
     shown = option.show_default and isinstance(option.default, str | int | float | Path)
-    default = f"`{option.default}`" if shown and not isinstance(option.default, bool) else ""
-    return _cell(names), _cell(option.help or ""), default
+    default = f" Default: `{option.default}`." if shown and not isinstance(option.default, bool) else ""
+    return names, "", f"{' '.join((option.help or '').split())}{default}".strip()
 
 
 def _common(rows: Iterable[Row]) -> list[Row]:
@@ -316,19 +351,30 @@ def _common(rows: Iterable[Row]) -> list[Row]:
     return [row for row, count in Counter(rows).items() if count >= _COMMON_MIN]
 
 
-def _table(head: Row, rows: list[Row], common: Sequence[Row] = ()) -> Iterator[str]:
-    """A table without the columns that are empty in all rows; of common rows the names alone, below it."""
-    own = [row for row in rows if row not in common]
-    columns = [index for index in range(len(head)) if any(row[index] for row in own)]
+def _listed(rows: Sequence[Row], common: Sequence[Row] = ()) -> Iterator[str]:
+    """A line for each: name, type, meaning; below them the names of those that are common or `as of X`."""
+    told: dict[str, list[str]] = {}
+    own = []
+    for row in rows:
+        name, _kind, meaning = row
+        if row in common:
+            told.setdefault("", []).append(name.partition(" ")[0])
+        elif re.fullmatch(r"as (of|for|in) (its )?`[^`]+`", meaning):
+            told.setdefault(f"{meaning}: ", []).append(name)
+        else:
+            own.append(row)
+    for name, kind, meaning in own:
+        separator = ", " if meaning.startswith("default:") else ": " if meaning else ""
+        yield f"- {name}{', ' * bool(kind)}{kind}{separator}{meaning}"
     if own:
-        lines = ["| " + " | ".join(cells[index] for index in columns) + " |" for cells in (head, *own)]
-        yield from (lines[0], "|" + "---|" * len(columns), *lines[1:], "")
-    if shared := [row[0].partition(" ")[0] for row in rows if row in common]:
-        yield from (f"{'Also' if own else f'{head[0].capitalize()}s:'} {', '.join(shared)}.", "")
+        yield ""
+    if told:
+        names = "; ".join(f"{source}{', '.join(names)}" for source, names in told.items())
+        yield from (f"{'Also' if own else 'With'} {names}.", "")
 
 
 def _fields(schema: Schema, notes: dict[str, str], owner: str, remarks: Remarks) -> list[Row]:
-    """The schema's properties: name, type, meaning. One that may be left out has a `?`."""
+    """The schema's properties: name, type unless it is a text, meaning. One that may be left out has a `?`."""
     properties = schema.get("properties", {})
     if wrong := [name for name in notes if name not in properties]:
         sys.exit(f"docs/generator/remarks.toml: {owner} has no field {wrong[0]}. Remove the remark.")
@@ -336,14 +382,15 @@ def _fields(schema: Schema, notes: dict[str, str], owner: str, remarks: Remarks)
     rows = []
     for name, field in properties.items():
         meaning = field.get("description") or notes.get(name) or remarks.of_field(owner, name)
-        kind = _type(field, schema.get("$defs", {})) + _default(field)
-        rows.append((f"`{name}`" if name in required else f"`{name}?`", _cell(kind), _cell(meaning)))
+        kind = _type(field, schema.get("$defs", {}))
+        kind = f"{'' if kind == 'string' else kind}{_default(field)}".removeprefix(", ")
+        rows.append((f"`{name}`" if name in required else f"`{name}?`", kind, " ".join(meaning.split())))
     return rows
 
 
 def _default(field: Schema) -> str:
     value = field.get("default")
-    return "" if value in (None, "", []) else f", else `{json.dumps(value)}`"
+    return "" if value in (None, "", []) or isinstance(value, dict) else f", else `{json.dumps(value)}`"
 
 
 def _type(field: Schema, definitions: Schema, depth: int = 0) -> str:
@@ -354,7 +401,7 @@ def _type(field: Schema, definitions: Schema, depth: int = 0) -> str:
         kinds = [each for each in field["anyOf"] if each.get("type") != "null" or "default" not in field]
         return " or ".join(_type(each, definitions, depth) for each in kinds)
     if "enum" in field:
-        return ", ".join(f"`{each}`" for each in field["enum"] if each is not None)
+        return "`" + "|".join(each for each in field["enum"] if each is not None) + "`"
     kind = field.get("type", "any")
     if isinstance(kind, list):
         return " or ".join(each for each in kind if each != "null")
@@ -369,21 +416,15 @@ def _type(field: Schema, definitions: Schema, depth: int = 0) -> str:
 
 def _bounds(field: Schema) -> str:
     low = field.get("minimum", field.get("minItems"))
-    high = field.get("maximum", field.get("maxLength", field.get("maxItems")))
-    if low is not None and high is not None:
-        return f" ({low:,} to {high:,})"
-    if high is not None:
-        return f" (at most {high:,})"
-    return f" (at least {low:,})" if low is not None else ""
+    high = field.get("maximum", field.get("maxItems"))
+    if high is None or high > _BOUND_TOLD_MAX:
+        return ""
+    return f" ({low:,} to {high:,})" if low is not None else f" (at most {high:,})"
 
 
 def _schema(name: str) -> Schema:
     schema: Schema = json.loads((ROOT / "schemas" / f"{name}.json").read_text())
     return schema
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 def main() -> int:

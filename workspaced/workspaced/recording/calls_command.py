@@ -68,8 +68,8 @@ def calls_command() -> None:
                                          the same of a call that an agent made again in the past
     workspaced calls stats               what was served to whom, and what would have been cheaper
 
-    LOG is a data directory, an export, a bundle, or - for standard input; without it the running daemon is asked,
-    or where none runs the workspace's own log is read.
+    LOG is a data directory, an export, a bundle, or - for standard input; without it that of the running daemon
+    is read, or where none runs the workspace's own.
     """
 
 
@@ -90,10 +90,7 @@ def list_command(
     failed: bool,
     since: str | None,
 ) -> None:
-    """List the latest calls, newest last.
-
-    A narrow terminal does without TOOK, BYTES, ~TOKENS, CLIENT and TIME, in this order.
-    """
+    """List the latest calls, newest last."""
     wanted = Wanted(tool, caller, failed, parse_position(since) if since is not None else None)
     with read_log(log) as opened:
         if opened.damage is not None:
@@ -238,8 +235,6 @@ def stats_command(log: str | None, caller: str | None, since: str | None) -> Non
     """Count what was served to whom: calls, tokens, times; what was asked twice; what would have been cheaper.
 
     Of prompts whose tokens a provider reported, its counts stand beside our estimates.
-
-    A narrow terminal does without P50, BYTES, P99, FAILED, REPEATED and ~TOKENS, in this order.
     """
     wanted = Wanted(caller=caller, since=parse_position(since) if since is not None else None)
     with open_log(log) as source:

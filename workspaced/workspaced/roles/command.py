@@ -17,8 +17,7 @@ _HEAD = ("AGENT", "SOURCE", "TOOLS", "PINS", "PIPELINE", "")
 def agents_command() -> None:
     """List the roles that conversations may begin with: start(agent=NAME).
 
-    A role is a table [agents.NAME] of the settings, or a note in the folder that `agents_folder` names. A narrow
-    terminal does without PINS, PIPELINE and TOOLS, in this order.
+    A role is a table [agents.NAME] of the settings, or a note in the folder that `agents_folder` names.
     """
     listed = ask("workspaced/context/agents")
     agents = listed["agents"]

@@ -35,9 +35,9 @@ _FAILED_MAX: Final = 2
 def traces_command(log: str, url: str, with_texts: bool) -> None:
     """Send the calls, prompts and volunteered contexts of LOG to a receiver of OpenTelemetry traces, once.
 
-    LOG is a data directory, the file of an export or a bundle, or - for one on standard input. The spans have the
-    same ids each time, and name the event that `workspaced inspect LOG --at SEQ` shows. A key of the receiver's is
-    read from OTEL_EXPORTER_OTLP_HEADERS.
+    LOG is a data directory, an export, a bundle, or - for standard input. The spans have the same ids each time,
+    and name the event that `workspaced inspect LOG --at SEQ` shows. A key of the receiver's is read from
+    OTEL_EXPORTER_OTLP_HEADERS.
 
     No text leaves: neither arguments, answers nor names of notes. With --texts those of calls do, and what agents
     were told unasked, but for each that names a note which may not be shown to agents unasked at present.

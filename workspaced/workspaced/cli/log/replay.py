@@ -46,8 +46,8 @@ def replay_command(
 ) -> int:
     """Fold LOG without a daemon and print the state it leads to; or give one of its prompts to models.
 
-    LOG is a data directory, the file of an export or a bundle, or - for one on standard input. A TIME is ISO 8601,
-    of UTC unless it says otherwise.
+    LOG is a data directory, an export, a bundle, or - for standard input. A TIME is ISO 8601, of UTC unless it
+    says otherwise.
 
     --watch shows each event, what it changed, and the state. Not in a terminal it prints them one after the other;
     with --json as {"event", "changes"}, one a line.

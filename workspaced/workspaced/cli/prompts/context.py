@@ -90,10 +90,7 @@ for _command in (export_command, import_command, coverage_command):
 @utc_option
 @daemon_options
 def list_command(log: str | None) -> None:
-    """List the conversations, the one spoken of last at the end, and the chats whose requests were overlaid.
-
-    A narrow terminal does without ~TOKENS, MESSAGES, MISSES, HITS, MODEL and LAST, in this order.
-    """
+    """List the conversations, the one spoken of last at the end, and the chats whose requests were overlaid."""
     with open_log(log) as source:
         history = _read_history(source)
     prompts = history.prompts
@@ -186,9 +183,6 @@ def show_command(
 
     Of a chat whose requests were overlaid: each text that was put into it, with its notes, and the requests that
     left with it. The client's own words are not recorded, so there is no more to show.
-
-    A narrow terminal does without hashes and BYTES, then CACHED, LAYER and ~TOKENS; --cache does without
-    ~EXPECTED, READ, CACHED and ~TOKENS, in this order.
     """
     if form == "cache" and (message is not None or prompt is not None):
         raise click.UsageError("--cache is of all prompts: leave --message and --prompt out.")

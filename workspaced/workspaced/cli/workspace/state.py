@@ -41,10 +41,7 @@ def state_command(at: int | str | None, of_vault: str | None, of: str | None) ->
 @utc_option
 @daemon_options
 def watch_command(since: str | None, types: tuple[str, ...], of: str | None) -> None:
-    """Follow events as they are recorded, until Ctrl-C or until the reader of the output ends.
-
-    A terminal of fewer than 100 columns shows neither source nor date.
-    """
+    """Follow events as they are recorded, until Ctrl-C or until the reader of the output ends."""
     from workspaced_events.replay.position import sequence
 
     seq = sequence(since) if since is not None else None

@@ -59,8 +59,8 @@ def call_command(
     workspaced call get_workspace_context --at 2026-03-01T12:00:00Z
     workspaced call get_current_note --log bug.wsb --at 120
 
-    LOG is a data directory, an export or a bundle, or - for one on standard input. The answer comes from it and
-    from what calls read, for a client that is shown all.
+    LOG is a data directory, an export, a bundle, or - for standard input. With it the answer comes from the log
+    and from what calls read, for a client that is shown all.
     """
     from_object = _object(as_object) if as_object else {}
     texts, moment = pairs(arguments), {} if at is None else {"at": at}
