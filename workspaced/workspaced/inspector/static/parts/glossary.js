@@ -4,8 +4,6 @@
 export const GLOSSARY = {
   "action": "What a client asks the daemon to record, such as note_pinned.",
   "active note": "The note that the user looks at.",
-  "answer version": "A number that rises when a tool answers the same question with other bytes.",
-  "artifact": "One version of a note, page or file that the daemon read for a prompt.",
   "attachment": "What a user's message gives the model to look at.",
   "blob": "A text in a file named by its sha256.",
   "bridge": "workspaced mcp: a process that copies lines between an agent's pipes and the daemon's socket, and outlives the daemon.",
