@@ -36,9 +36,9 @@ thorough: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode $(VENV)/.evals
 # `make thorough`, and planted faults to `make mutants`, before a release and after a large change.
 EVERY = $(BIN)/python -m pytest -q -m "not by_hand"
 test-all: AGAIN = 1
-test-all: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode $(VENV)/.evals
-	$(MAKE) docs
-	$(MAKE) check $(VENV)/.compiled
+test-all: $(VENV)/bin/python
+	$(MAKE) -j -O $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode $(VENV)/.evals
+	$(MAKE) -j -O check docs $(VENV)/.compiled
 	$(EVERY) $(SIDE_BY_SIDE) $(call again,$(EVERY))
 	$(MAKE) acceptance
 
