@@ -98,15 +98,6 @@ class TestALogFileThatIsChangedBehindItsBack:
         journal.writer.close()
         assert opened(place.disk).log.damage is not None
 
-    def test_that_was_replaced_by_a_copy_opens_again(self, place: Place) -> None:
-        journal = self.changed(place, "replaced")
-        record(journal, 6)
-        journal.writer.close()
-        again = opened(place.disk)
-        assert again.log.tail.seq == 5
-        assert isinstance(record(again, 6), list)
-        again.writer.close()
-
 
 @pytest.mark.fault(row=16)
 class TestTheReserveOfDescriptors:
