@@ -206,22 +206,6 @@ class TestAPauseInBetween:
         world.resume()
         assert world.state.of(V).pins[note].publisher == "two"
 
-    def test_leaves_nothing_of_the_way_there(self) -> None:
-        world = World()
-        world.pause()
-        for number in range(50):
-            world.publish([Action(c.ActiveNoteSet(NoteId(f"{number}.md")))], "editor")
-            world.publish([Action(c.NotePinned(NoteId(f"{number}.md")))], "editor")
-            world.publish([Action(c.NoteUnpinned(NoteId(f"{number}.md")))], "editor")
-        world.publish([Action(c.TemporaryTabsCleared()), Action(c.ActiveNoteCleared())], "editor")
-        world.resume()
-        assert [event.type for event in world.events] == [
-            "vault_opened",
-            "vault_opened",
-            "pause_started",
-            "pause_ended",
-        ]
-
     def test_keeps_the_id_of_what_is_part_of_the_difference(self) -> None:
         world, kept, gone = World(), Action(c.NotePinned(NoteId("a.md")), EventId("x")), NoteId("b.md")
         world.pause()
@@ -244,16 +228,6 @@ class TestAPauseInBetween:
         world.publish([Action(c.NotePinned(NoteId("a.md")), EventId("x"))], "editor")
         seen[EventId("x")] = Seen(4, 1, None)
         assert [each.id for each in world.held.ended(world.now, "workspaced")] == [None, None]
-
-    def test_holds_nothing_of_a_batch_that_is_refused(self) -> None:
-        world = World()
-        world.pause()
-        bad = Action(c.PinnedNotesReordered((NoteId("a.md"),)))
-        with pytest.raises(ActionError) as refused:
-            world.publish([Action(c.ActiveNoteSet(NoteId("a.md"))), bad], "editor")
-        assert refused.value.details["index"] == 1
-        world.resume()
-        assert world.state.of(V).active is None
 
     @pytest.mark.thorough
     def test_is_bounded_by_what_fits_a_batch(self) -> None:

@@ -296,39 +296,6 @@ class TestAPowerCutAtEveryOperation:
             assert b'01234567 [{"seq":9,' in kept
 
 
-class TestErrorsWhileOpening:
-    def test_leave_a_log_that_opens(self) -> None:
-        """An I/O error at any operation of opening is an OSError, of HEAD a problem that the log names; no room is
-        something that it waits for; `blobs` is made with the first blob. Then all goes well."""
-        whole = TestAPowerCutAtEveryOperation().torn()
-        start = whole.operations
-        opened(whole)
-        for failing in range(1, whole.operations - start + 1):
-            for code in (errno.EIO, errno.ENOSPC):
-                disk = TestAPowerCutAtEveryOperation().torn()
-                at = disk.operations + failing
-                failed: list[str] = []
-
-                def fault(
-                    _operation: str, name: str, disk: SimDisk = disk, at: int = at, code: int = code
-                ) -> OSError | None:
-                    if disk.operations != at:
-                        return None
-                    failed.append(name)  # noqa: B023
-                    return OSError(code, "no")
-
-                disk.faults = fault
-                try:
-                    log = opened(disk).log
-                except OSError:
-                    assert code == errno.EIO
-                else:
-                    assert log.head_problem is not None or log.waiting is not None or failed == ["blobs"]
-                disk.faults = lambda _operation, _name: None
-                for after in (disk, disk.crash(failing)):
-                    check_journal(opened(after), 8)
-
-
 NEED_ROOM = ("open", "write", "make_directory")
 
 

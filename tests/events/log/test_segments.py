@@ -179,13 +179,6 @@ class TestPoison:
                 _, events = scanned(after.crash(seed))
                 assert [each.seq for each in events] == list(range(1, again.tail.seq + 1))
 
-    def test_syncs_that_descriptor_never_again(self) -> None:
-        disk, log = self.poisoned("sync")
-        synced: list[str] = []
-        disk.faults = lambda operation, name: synced.append(name) if operation == "sync" else None
-        log.close()
-        assert not synced
-
 
 class TestHead:
     def test_never_names_what_is_not_synced(self) -> None:
@@ -235,11 +228,6 @@ class TestReading:
             start = max(first, 1)
             assert [each.seq for each in log.read(first, 5)] == list(range(start, min(start + 5, last + 1)))
         assert [each.seq for each in log.read(1, EVERYTHING, EVERYTHING)] == list(range(1, last + 1))
-
-    def test_stops_at_the_limits_but_gives_one_event_at_least(self, log: SegmentLog) -> None:
-        assert len(log.read(1, 7)) == 7
-        assert len(log.read(1, 1_000, 1)) == 1
-        assert len(log.read(1, 1_000, 4_000)) < 30
 
     def test_reads_lines_of_the_largest_size(self) -> None:
         disk = SimDisk()

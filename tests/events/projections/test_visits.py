@@ -183,19 +183,6 @@ def test_what_is_fed_need_not_be_read() -> None:
     assert source.reads == reads
 
 
-def test_a_gap_is_read_and_what_is_fed_twice_counts_once() -> None:
-    source = Log(events_of(SET_A, SET_B))
-    log = VisitLog(source)
-    log.visits(V1, 2)
-    source.events += [event(3, SET_A), event(4, SET_B), event(5, SET_A)]
-    log.feed(source.events[4:])
-    assert log.visits_nonblocking(V1, 5) is None
-    assert [visit.seq for visit in log.visits(V1, 5)] == [1, 2, 3, 4, 5]
-    log.feed(source.events[1:])
-    log.feed([])
-    assert [visit.seq for visit in log.visits(V1, 5)] == [1, 2, 3, 4, 5]
-
-
 def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None:
     source = Log(events_of(*[SET_A, SET_B] * 20))
     log = VisitLog(source, Bounds(events=10, visits=20, slack=5))
@@ -228,14 +215,6 @@ def test_a_question_about_the_distant_past_does_not_make_it_read_everything() ->
     log = VisitLog(source, Bounds(events=10, visits=20, slack=2))
     assert log.visits(V1, 20) == visits_of(source.events[10:20], V1)
     assert source.reads <= 32
-
-
-def test_an_answer_does_not_move_when_the_log_grows() -> None:
-    source = Log(events_of(SET_A))
-    log = VisitLog(source)
-    before = log.visits(V1, 1)
-    log.feed([event(2, c.NoteRenamed(A, B)), event(3, CLEARED)])
-    assert before == [Visit(A, 1, time_at(1), None)]
 
 
 def test_events_fed_while_the_log_is_read_are_not_missed() -> None:
@@ -385,14 +364,3 @@ def test_what_is_kept_is_what_a_fold_of_the_last_events_gives(
             assert warm is None or warm == expected
             if data.draw(st.booleans()):
                 assert log.visits(vault, until) == expected
-
-
-@settings(max_examples=examples(50))
-@given(sessions)
-def test_a_log_read_once_is_warm_wherever_memory_reaches(events: list[Event]) -> None:
-    source = Log(events)
-    log = VisitLog(source)
-    log.visits(V1, len(events))
-    last_rename = max((each.seq for each in events if isinstance(each.data, c.NoteRenamed)), default=0)
-    for until in range(last_rename, len(events) + 1):
-        assert log.visits_nonblocking(V1, until) == visits_of(events[:until], V1)

@@ -134,15 +134,6 @@ def test_a_log_that_grows_is_read_to_its_new_end() -> None:
     assert [each.seq for each in reader] == list(range(1_001, 1_300))
 
 
-def test_a_state_folded_before_is_not_folded_again() -> None:
-    log = Log([event(seq, 1) for seq in range(1, 5_001)], page=100)
-    moments = LogMoments(log)
-    moments.state_at(4_990)
-    log.reads = 0
-    assert moments.state_at(4_995).seq == 4_995
-    assert log.reads <= 2
-
-
 # -- over a real one --
 
 
