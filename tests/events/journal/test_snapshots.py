@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import golden_log
+from support import golden_log, journals
+from support.journals import copy_of, record
 from support.profiles import examples
 from support.random_log import NOTES, V, W, random_log
 from support.simulated_disk import PowerCut, SimDisk
@@ -19,9 +20,8 @@ from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.idempotency import IdWindow, fingerprint, seen_in
-from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.opening import Journal
 from workspaced_events.journal.snapshots import Made, Snapshot, Snapshots, encode, parse
-from workspaced_events.journal.submissions import Outcome
 from workspaced_events.log.line_format import frame_line
 from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch
@@ -35,17 +35,7 @@ NEVER = 1 << 60
 
 
 def opened(disk: SimDisk, **options: Any) -> Journal:
-    ticks = iter(range(1, 1_000_000))
-    options = {"snapshot_events": NEVER, "segment_bytes_max": 1_500, **options}
-    return open_journal(disk, version="t", clock=lambda: f"2026-01-01T00:00:00.{next(ticks):06}Z", **options)
-
-
-def record(journal: Journal, *actions: Action) -> Outcome:
-    told: list[Outcome] = []
-    journal.writer.submit(actions, "ui", told.append)
-    for done, outcome in journal.writer.commit().outcomes:
-        done(outcome)
-    return told[0]
+    return journals.opened(disk, **{"snapshot_events": NEVER, "segment_bytes_max": 1_500, **options})
 
 
 def session(seed: int, count: int) -> list[Action]:
@@ -73,16 +63,9 @@ def snapshots_of(disk: SimDisk) -> list[str]:
     return [f"snapshots/{name}" for name in disk.names("snapshots")]
 
 
-def without_snapshots(disk: SimDisk) -> SimDisk:
-    copied = SimDisk()
-    for name in disk.names("log"):
-        copied.overwrite(f"log/{name}", disk.read(f"log/{name}"))
-    return copied
-
-
 def check_same(disk: SimDisk, *, window: bool = True) -> Journal:
     """Opened with its snapshots, the log gives what it gives without any."""
-    anew, journal = opened(without_snapshots(disk)), opened(disk)
+    anew, journal = opened(copy_of(disk, "log")), opened(disk)
     if anew.log.tail.seq > 0:  # else each opening made a log of its own
         assert journal.log.tail == anew.log.tail
     assert journal.writer.state == anew.writer.state

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.journals import scanned, segments_of
 from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import DiskFull, LogDamaged, LogFailed
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.limits import INDEX_STRIDE_BYTES, LINE_BYTES_MAX
 from workspaced_events.log import segments
-from workspaced_events.log.line_format import Header, parse_header, segment_first
+from workspaced_events.log.line_format import Header, parse_header
 from workspaced_events.log.recovery import open_log
-from workspaced_events.log.scan import Scan, scan_log
+from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch, SegmentLog
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
@@ -42,18 +43,9 @@ def append(log: SegmentLog, events: int = 1, *, pad: int = 0) -> None:
     log.append(Batch(seq + 1, seq + events, encode_batch(batch)), seq)
 
 
-def segments_of(disk: SimDisk) -> list[str]:
-    return [name for name in disk.names("log") if segment_first(name) is not None]
-
-
 def headers_of(disk: SimDisk) -> list[Header]:
     headers = [parse_header(disk.read(f"log/{name}").split(b"\n")[0][9:]) for name in segments_of(disk)]
     return [header for header in headers if header is not None]
-
-
-def scanned(disk: SimDisk) -> tuple[Scan, list[Event]]:
-    events: list[Event] = []
-    return scan_log(disk, events.extend), events
 
 
 def failing(operation: str, code: int, *, name: str = "", times: int = 1) -> Callable[[str, str], OSError | None]:
