@@ -25,13 +25,6 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
     return RealDisk(tmp_path) if request.param == "real" else SimDisk()
 
 
-def test_gives_back_what_was_put_under_its_sha256(disk: Disk) -> None:
-    store = DurableBlobStore(disk)
-    assert store.put(TEXT) == NAME
-    assert store.get(NAME) == TEXT
-    assert DurableBlobStore(disk).get(NAME) == TEXT
-
-
 def test_keeps_a_blob_once_and_compressed(disk: Disk) -> None:
     store = DurableBlobStore(disk)
     for _ in range(3):

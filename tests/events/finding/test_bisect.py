@@ -27,7 +27,6 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
 from workspaced_events.replay.json_lines import export_lines
-from workspaced_events.replay.log_slice import cut
 from workspaced_events.replay.open import open_source
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
@@ -192,12 +191,6 @@ class TestTheFirstEvent:
         lines = [*export_lines("x", long), b"{\n"]
         with open_source(io.BytesIO(b"".join(lines))) as source:
             assert find_first(source, Expression("pinnedNotes")).event.seq == 2
-
-    def test_of_a_part_of_a_log_is_counted_from_its_first_state(self) -> None:
-        part = cut(logs.source_of(SESSION), since=5)
-        with pytest.raises(WorkspacedError, match="already"):
-            find_first(part, Expression("pinnedNotes[?id == 'a.md']", V))
-        assert find_first(part, Expression("pinnedNotes[?id == 'b.md']", V)).event.seq == 6
 
     def test_never_true_tells_what_stood_in_the_way(self) -> None:
         with pytest.raises(NeverTrue) as caught:

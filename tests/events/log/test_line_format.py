@@ -254,13 +254,6 @@ class TestLinesOutOfPlace:
             disk.overwrite(f"log/{name}", b"".join(change))
             assert found(disk, events) == "damage", change
 
-    def test_a_foreign_line_behind_the_last_one_is_a_torn_tail(self) -> None:
-        disk = a_log()
-        _, events = scanned(disk)
-        name = segments_of(disk)[-1]
-        disk.overwrite(f"log/{name}", disk.read(f"log/{name}") + lines_of(a_log(), name)[-1])
-        assert found(disk, events) == "torn"
-
     @pytest.mark.parametrize("missing", [0, 1, 2, -2, -1])
     def test_a_missing_segment_is_damage(self, missing: int) -> None:
         disk = a_log()

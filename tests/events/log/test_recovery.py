@@ -147,22 +147,6 @@ class TestATornTail:
         record(journal, *notes(5, 2))
         check_journal(opened(disk.crash(1)), 6)
 
-    def test_below_head_is_damage_and_stays_where_it_is(self, before: SimDisk) -> None:
-        disk = copy_of(before, *DIRECTORIES)
-        [name] = segments_of(disk)
-        disk.overwrite(f"log/{name}", disk.read(f"log/{name}")[:-1])
-        files = files_of(disk, *DIRECTORIES)
-        journal = opened(disk)
-        assert journal.log.damage is not None
-        assert journal.log.damage.details == {
-            "file": f"log/{name}",
-            "offset": files[f"log/{name}"].rindex(b"\n") + 1,
-            "first_seq": 2,
-            "last_seq": 4,
-        }
-        journal.writer.close()
-        assert files_of(disk, *DIRECTORIES) == files
-
 
 def acting(disk: SimDisk, acts: Callable[[SimDisk, list[int]], None], crash_at: int) -> list[int]:
     """Runs `acts` until the power is cut; returns the sequences it acknowledged."""
@@ -248,12 +232,6 @@ class TestAPowerCutAtEveryOperation:
                 journal = opened(disk)
                 assert journal.log.tail.seq >= max(len(again), len(acked), 8)
                 check_journal(journal, journal.log.tail.seq)
-
-    def test_of_recovery_loses_nothing_of_the_torn_part(self) -> None:
-        for disk, _acked in cuts(self.torn, publish_eight):
-            opened(disk)
-            kept = [disk.read(f"quarantine/{name}") for name in disk.names("quarantine") if name.endswith(".torn")]
-            assert b'01234567 [{"seq":9,' in kept
 
 
 NEED_ROOM = ("open", "write", "make_directory")

@@ -59,11 +59,6 @@ def failing(operation: str, code: int, *, name: str = "", times: int = 1) -> Cal
     return faults
 
 
-def last_line_ends_the_file(disk: SimDisk, log: SegmentLog) -> bool:
-    data = disk.read(f"log/{log.tail.segment}")
-    return len(data) == log.tail.offset and data.endswith(b"\n")
-
-
 class TestRotation:
     @pytest.mark.parametrize("before", [0, 1])
     def test_starts_a_segment_for_another_catalogue_version_or_makes_an_empty_one_anew(
@@ -83,35 +78,6 @@ class TestRotation:
         log.close()
         scan, events = scanned(disk)
         assert (scan.damage, scan.warnings, len(events)) == (None, [], before + 2)
-
-    @pytest.mark.parametrize("operation", ["write", "open", "sync", "sync_directory"])
-    def test_without_space_is_taken_up_at_the_next_append(self, operation: str) -> None:
-        """Also where the seal is in place already and only the next segment could not be made."""
-        for skipped in range(3):
-            disk = SimDisk()
-            log = opened(disk)
-            append(log, pad=200)
-            append(log, pad=200)
-            calls = itertools.count()
-            fault = failing(operation, errno.ENOSPC)
-            disk.faults = lambda asked, file, calls=calls, fault=fault, skipped=skipped: (
-                fault(asked, file) if asked != operation or next(calls) >= skipped else None
-            )
-            try:
-                append(log, pad=250)
-            except DiskFull:
-                assert log.tail.seq == 2
-                assert last_line_ends_the_file(disk, log)
-                append(log, pad=250)
-            except LogFailed:
-                assert operation == "sync"
-                continue
-            disk.faults = lambda _operation, _name: None
-            append(log, pad=250)
-            log.close()
-            scan, events = scanned(disk)
-            assert (scan.damage, scan.torn) == (None, None)
-            assert [each.seq for each in events] == [1, 2, 3, 4]
 
 
 class TestWithoutSpace:
@@ -157,41 +123,8 @@ class TestPoison:
         assert disk.operations == operations, "the disk was touched again"
         assert [each.seq for each in log.read(1, 10)] == [1]
 
-    @pytest.mark.parametrize(("operation", "free"), [("sync", None), ("write", None), ("truncate", 50)])
-    def test_is_over_after_opening_again(self, operation: str, free: int | None) -> None:
-        disk, log = self.poisoned(operation, free=free)
-        disk.free_bytes = None
-        log.close()
-        for after in (disk, *(disk.crash(seed) for seed in range(20))):
-            again = opened(after)
-            assert again.damage is None
-            assert again.tail.seq in (1, 2)
-            append(again)
-            for seed in range(4):
-                _, events = scanned(after.crash(seed))
-                assert [each.seq for each in events] == list(range(1, again.tail.seq + 1))
-
 
 class TestHead:
-    def test_never_names_what_is_not_synced(self) -> None:
-        """At every operation of a few appends, HEAD's sequence has survived every power cut."""
-        whole = SimDisk()
-        log = opened(whole)
-        for _ in range(12):
-            append(log, pad=100)
-        for crash_at in range(1, whole.operations):
-            disk = SimDisk()
-            disk.crash_at = crash_at
-            try:
-                log = opened(disk)
-                for _ in range(12):
-                    append(log, pad=100)
-            except BaseException as cut:
-                assert type(cut).__name__ == "PowerCut"
-            for seed in range(4):
-                scan, _ = scanned(disk.crash(seed))
-                assert scan.damage is None, (crash_at, seed)
-
     @pytest.mark.parametrize("operation", ["write", "sync"])
     def test_that_cannot_be_written_stops_nothing(self, operation: str) -> None:
         disk = SimDisk()

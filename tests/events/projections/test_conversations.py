@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.golden_log import EVERY
 from support.profiles import examples
 
 from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId
@@ -32,7 +33,6 @@ from workspaced_events.schema.codec import decode_event, encode_event
 TALK = ConversationId("talk")
 M1, M2, M3, M4, M5 = MESSAGES = [MessageId(f"m{number}") for number in range(1, 6)]
 SHA = [f"{number:064x}" for number in range(20)]
-LAYERS = c.LayerHashes(*SHA[:5])
 
 
 def event_of(seq: int, data: Data) -> Event:
@@ -77,20 +77,10 @@ def entry(artifact: str, message: MessageId, revision: str = SHA[3]) -> LibraryE
 def prompt(
     message: MessageId, *, talk: ConversationId = TALK, seed: int = 1_000, pipeline: c.Pipeline = "chat"
 ) -> c.PromptAssembled:
-    return c.PromptAssembled(
-        conversation=talk,
-        message=message,
-        as_of_seq=1,
-        inputs_sha256=SHA[5],
-        manifest_sha256=SHA[6],
-        layer_hashes=LAYERS,
-        combined_hash=SHA[7],
-        prefix_tokens=1,
-        estimate=seed,
-        seed_estimate=seed,
-        limit=9_000,
-        pipeline=pipeline,
-    )
+    made: c.PromptAssembled = EVERY["prompt_assembled"].data
+    made = msgspec.structs.replace(made, conversation=talk, message=message, pipeline=pipeline)
+    made = msgspec.structs.replace(made, inputs_sha256=SHA[5], manifest_sha256=SHA[6])
+    return msgspec.structs.replace(made, estimate=seed, seed_estimate=seed)
 
 
 def fold(*entries: LibraryEntry, until: MessageId | None = None) -> c.ContextFolded:

@@ -14,6 +14,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from support.golden_log import EVERY
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
@@ -59,19 +61,8 @@ def called(as_of: int, **fields: Any) -> c.ToolCalled:
 
 
 def prompt(as_of: int, talk: ConversationId = TALK) -> c.PromptAssembled:
-    return c.PromptAssembled(
-        conversation=talk,
-        message=MessageId("m"),
-        as_of_seq=as_of,
-        inputs_sha256=NAME,
-        manifest_sha256=NAME,
-        layer_hashes=c.LayerHashes(*[NAME] * 5),
-        combined_hash=NAME,
-        prefix_tokens=5,
-        estimate=9,
-        seed_estimate=9,
-        limit=99,
-    )
+    made: c.PromptAssembled = EVERY["prompt_assembled"].data
+    return replace(made, conversation=talk, message=MessageId("m"), as_of_seq=as_of)
 
 
 class Held:
