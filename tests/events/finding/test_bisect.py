@@ -276,15 +276,6 @@ class TestACommand:
         Command(f"cat > {tmp_path / 'state'}", W)(state)
         assert (tmp_path / "state").read_bytes() == msgspec.json.encode(to_json(state, W)) + b"\n"
 
-    @pytest.mark.parametrize(("code", "verdict"), [(0, True), (1, False), (125, None)])
-    def test_says_by_its_exit_code_what_it_found(self, code: int, verdict: bool | None) -> None:
-        assert Command(f"exit {code}")(EMPTY) is verdict
-
-    @pytest.mark.parametrize("command", ["exit 2", "exit 126", "no-such-program", "kill -9 $$"])
-    def test_that_ends_in_any_other_way_is_an_error(self, command: str) -> None:
-        with pytest.raises(PredicateFailed):
-            Command(command)(EMPTY)
-
     def test_need_not_read_what_it_is_given(self) -> None:
         note = NoteId("a.md")
         long = [c.SelectionChanged(note, 1, 2, text="x" * 200_000)]

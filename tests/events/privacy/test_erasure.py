@@ -646,19 +646,6 @@ class TestAConversation:
         assert left.summary is None
         assert left.library == ()  # as the last fold made it, without the note
 
-    def test_keeps_the_texts_that_are_still_named(self, talk: Talk) -> None:
-        self.fill(talk)
-        talk.after()
-        blobs = {unpacked(data).decode() for name, data in talk.desk.files().items() if name.startswith("blobs")}
-        assert {
-            PLAIN,
-            "Let me look.",
-            "Hm.",
-            "Alltag im Text",
-            "<note_context>Alltag im Text</note_context>",
-        } <= blobs
-        assert not any("artifacts" in each for each in blobs)
-
     def test_has_prompts_that_cannot_be_made_again_from_there_on(self, talk: Talk) -> None:
         talk.start()
         talk.message("m0", PLAIN)

@@ -1,7 +1,6 @@
 """Visits: what begins and ends one, and that what is kept equals what is folded anew."""
 
 import itertools
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from support.profiles import examples
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_of
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Event, UnknownEvent
+from workspaced_events.schema.catalogue import ENTRY_OF, Event
 
 V1, V2 = VaultId("v1"), VaultId("v2")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "c", "日記"))
@@ -124,12 +123,6 @@ def test_renames_in_a_row_lead_to_where_each_note_is_now(
     assert tuple(note for note, _at, _until in seen(events)) == names
 
 
-def test_unknown_events_are_ignored() -> None:
-    unknown = UnknownEvent(2, EventId("x"), time_at(2), "ui", V1, "note_hovered", msgspec.Raw(b'{"note":"b.md"}'))
-    assert seen([event(1, SET_A), unknown, event(3, CLEARED)]) == [(A, 1, 3)]
-    assert seen([event(1, SET_A), unknown, event(3, STARTED)]) == [(A, 1, 2)]
-
-
 # -- how much is remembered --
 
 
@@ -148,27 +141,7 @@ def test_an_old_visit_begins_where_its_note_was_set_again() -> None:
     assert begun[8] == [(3, time_at(7))]
 
 
-def test_a_visit_that_never_ends_moves_on_with_the_window() -> None:
-    source = Log()
-    log = VisitLog(source, Bounds(events=5, visits=7, slack=1))
-    log.visits(V1, 0)
-    for seq in range(1, 40):
-        source.events.append(event(seq, SET_A))
-        log.feed(source.events[-1:])
-        assert log.visits_nonblocking(V1, seq) == [Visit(A, max(1, seq - 4), time_at(max(1, seq - 4)), None)]
-
-
 # -- what is kept --
-
-
-def test_nothing_is_read_before_somebody_asks() -> None:
-    source = Log(events_of(SET_A))
-    log = VisitLog(source)
-    log.feed(source.events)
-    assert source.reads == 0
-    assert log.visits_nonblocking(V1, 1) is None
-    assert len(log.visits(V1, 1)) == 1
-    assert log.visits_nonblocking(V1, 1) == log.visits(V1, 1)
 
 
 def test_what_is_fed_need_not_be_read() -> None:
@@ -234,18 +207,6 @@ def test_events_fed_while_the_log_is_read_are_not_missed() -> None:
     source.events.append(event(len(source.events) + 1, CLEARED))
     log.feed(source.events[-1:])
     assert log.visits_nonblocking(V1, len(source.events)) == visits_of(source.events, V1)
-
-
-def test_threads_that_ask_at_once_get_the_same_answer() -> None:
-    source = Log(events_of(*[SET_A, SET_B] * 200), chunk=7)
-    log = VisitLog(source)
-    answers: list[Sequence[Visit]] = []
-    threads = [threading.Thread(target=lambda: answers.append(log.visits(V1, 400))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == [visits_of(source.events, V1)] * 4
 
 
 def test_the_cost_of_renames_grows_with_their_number() -> None:
