@@ -78,9 +78,10 @@ def prompt(
     message: MessageId, *, talk: ConversationId = TALK, seed: int = 1_000, pipeline: c.Pipeline = "chat"
 ) -> c.PromptAssembled:
     made: c.PromptAssembled = EVERY["prompt_assembled"].data
-    made = msgspec.structs.replace(made, conversation=talk, message=message, pipeline=pipeline)
-    made = msgspec.structs.replace(made, inputs_sha256=SHA[5], manifest_sha256=SHA[6])
-    return msgspec.structs.replace(made, estimate=seed, seed_estimate=seed)
+    hashes = {"inputs_sha256": SHA[5], "manifest_sha256": SHA[6]}
+    counts = {"estimate": seed, "seed_estimate": seed}
+    values = {"conversation": talk, "message": message, "pipeline": pipeline, **hashes, **counts}
+    return msgspec.structs.replace(made, **values)
 
 
 def fold(*entries: LibraryEntry, until: MessageId | None = None) -> c.ContextFolded:
