@@ -1,4 +1,4 @@
-"""A journal on a simulated disk: opened, recorded to, its files looked at."""
+"""A journal, most often on a simulated disk: opened, recorded to, its files looked at."""
 
 from typing import Any
 
@@ -6,12 +6,13 @@ from support.simulated_disk import SimDisk
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.journal.submissions import Outcome
+from workspaced_events.log.disk import Disk
 from workspaced_events.log.line_format import segment_first
 from workspaced_events.log.scan import Scan, scan_log
 from workspaced_events.schema.catalogue import Event
 
 
-def opened(disk: SimDisk, **options: Any) -> Journal:
+def opened(disk: Disk, **options: Any) -> Journal:
     """The journal, with a clock that ticks once a question from the beginning of 2026 on."""
     ticks = iter(range(1, 1_000_000))
     return open_journal(disk, version="t", clock=lambda: f"2026-01-01T00:00:00.{next(ticks):06}Z", **options)
