@@ -25,13 +25,6 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
     return RealDisk(tmp_path) if request.param == "real" else SimDisk()
 
 
-def test_gives_back_what_was_put_under_its_sha256(disk: Disk) -> None:
-    store = DurableBlobStore(disk)
-    assert store.put(TEXT) == NAME
-    assert store.get(NAME) == TEXT
-    assert DurableBlobStore(disk).get(NAME) == TEXT
-
-
 def test_keeps_a_blob_once_and_compressed(disk: Disk) -> None:
     store = DurableBlobStore(disk)
     for _ in range(3):
@@ -40,12 +33,6 @@ def test_keeps_a_blob_once_and_compressed(disk: Disk) -> None:
     kept = disk.read(PATH)
     assert len(kept) < len(TEXT) // 10
     assert (kept[:1], zlib.decompress(kept[1:])) == (b"z", TEXT)
-
-
-def test_has_nothing_under_other_names(disk: Disk) -> None:
-    store = DurableBlobStore(disk)
-    store.put(TEXT)
-    assert store.get(sha256(b"").hexdigest()) is None
 
 
 @given(st.binary(max_size=3_000))
@@ -122,25 +109,6 @@ def test_what_lies_under_the_name_is_compared_at_the_first_touch_and_written_ane
     store = DurableBlobStore(disk)
     assert store.put(TEXT) == NAME
     assert store.get(NAME) == DurableBlobStore(disk).get(NAME) == TEXT
-
-
-def test_another_size_is_noticed_whenever_the_same_text_is_put(disk: Disk) -> None:
-    store = DurableBlobStore(disk)
-    store.put(TEXT)
-    overwrite(disk, PATH, packed(TEXT)[:-8])
-    store.put(TEXT)
-    assert store.get(NAME) == TEXT
-
-
-def test_a_text_is_read_once_however_often_it_is_put() -> None:
-    disk = SimDisk()
-    DurableBlobStore(disk).put(TEXT)
-    store = DurableBlobStore(disk)
-    store.put(TEXT)
-    overwrite(disk, PATH, bytes(disk.size(PATH)))
-    store.put(TEXT)  # of the same size, so not looked into again
-    with pytest.raises(LogDamaged):
-        store.get(NAME)
 
 
 def test_a_text_that_is_put_again_is_synced_no_more() -> None:

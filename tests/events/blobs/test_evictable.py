@@ -16,7 +16,6 @@ from workspaced_events.blobs.evictable import EvictableBlobStore, Swept
 from workspaced_events.log.disk import RealDisk
 
 HOUR_NS = 3_600 * 10**9
-DAY_NS = 24 * HOUR_NS
 
 
 def place(data: Path, name: str) -> Path:
@@ -54,11 +53,6 @@ def test_equal_contents_are_one_file(tmp_path: Path) -> None:
     assert (blobs.written, blobs.written_bytes) == (1, place(tmp_path, blobs.keep(b"same")).stat().st_size)
 
 
-def test_what_was_never_kept_is_none(tmp_path: Path) -> None:
-    assert EvictableBlobStore(tmp_path).get("0" * 64) is None
-    assert EvictableBlobStore(tmp_path).sweep(0, 0) == Swept(0, 0, 0, 0)
-
-
 @pytest.mark.parametrize(
     "found",
     [
@@ -89,14 +83,6 @@ def test_what_another_process_swept_is_written_again(tmp_path: Path) -> None:
     assert blobs.get(name) == b"told"
 
 
-def test_what_was_cut_short_meanwhile_is_written_again(tmp_path: Path) -> None:
-    blobs = EvictableBlobStore(tmp_path)
-    name = blobs.keep(b"told")
-    os.truncate(place(tmp_path, name), 3)
-    blobs.keep(b"told")
-    assert blobs.get(name) == b"told"
-
-
 def test_keeping_again_counts_as_use_after_an_hour(tmp_path: Path) -> None:
     blobs = EvictableBlobStore(tmp_path)
     name = blobs.keep(b"told")
@@ -110,16 +96,6 @@ def test_keeping_again_counts_as_use_after_an_hour(tmp_path: Path) -> None:
 
 
 # -- forgetting --
-
-
-def test_the_age_is_bounded(tmp_path: Path) -> None:
-    blobs = EvictableBlobStore(tmp_path)
-    old, young = blobs.keep(b"old"), blobs.keep(b"young")
-    age(tmp_path, old, 91 * DAY_NS)
-    age(tmp_path, young, 89 * DAY_NS)
-    swept = blobs.sweep(10**9, 90)
-    assert names(tmp_path) == {young}
-    assert (swept.kept, swept.removed) == (1, 1) and swept.kept_bytes == place(tmp_path, young).stat().st_size
 
 
 @given(

@@ -55,15 +55,6 @@ def test_many_texts_cost_two_syncs() -> None:
     assert len(synced) == 2, "what is packed is stored"
 
 
-def test_one_text_is_no_pack_nor_are_texts_that_are_stored(disk: Disk) -> None:
-    store = DurableBlobStore(disk)
-    store.put(TEXTS[0])
-    assert store.pack(TEXTS[:2]) is None and store.pack(TEXTS[1:2] * 3) is None
-    packed_in(store)
-    assert store.pack(TEXTS) is None
-    assert DurableBlobStore(disk).pack(TEXTS) is None
-
-
 def test_a_pack_is_found_once_it_is_added_and_never_after_it_is_removed(disk: Disk) -> None:
     store = DurableBlobStore(disk)
     pack = store.pack(TEXTS)
@@ -89,14 +80,6 @@ def test_of_two_packs_with_one_text_either_may_be_removed(disk: Disk) -> None:
         store.packs.remove(dropped)
         assert [store.get(name) for name in NAMES] == read(disk) == TEXTS
         store.packs.remove(added)
-
-
-def test_a_reader_beside_the_daemon_sees_what_came_later(disk: Disk) -> None:
-    reader = DurableBlobs(disk)
-    assert reader.get(NAMES[0]) is None
-    packed_in(DurableBlobStore(disk))
-    assert reader.find(NAMES[0]) is None
-    assert reader.get(NAMES[0]) == TEXTS[0]
 
 
 @pytest.mark.fault(row=49)

@@ -27,7 +27,6 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
 from workspaced_events.replay.json_lines import export_lines
-from workspaced_events.replay.log_slice import cut
 from workspaced_events.replay.open import open_source
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
@@ -193,12 +192,6 @@ class TestTheFirstEvent:
         with open_source(io.BytesIO(b"".join(lines))) as source:
             assert find_first(source, Expression("pinnedNotes")).event.seq == 2
 
-    def test_of_a_part_of_a_log_is_counted_from_its_first_state(self) -> None:
-        part = cut(logs.source_of(SESSION), since=5)
-        with pytest.raises(WorkspacedError, match="already"):
-            find_first(part, Expression("pinnedNotes[?id == 'a.md']", V))
-        assert find_first(part, Expression("pinnedNotes[?id == 'b.md']", V)).event.seq == 6
-
     def test_never_true_tells_what_stood_in_the_way(self) -> None:
         with pytest.raises(NeverTrue) as caught:
             find_first(logs.source_of(SESSION), Expression("length(activeNote.seq) > `1`"))
@@ -282,15 +275,6 @@ class TestACommand:
         state = fold_all(SESSION, EMPTY)
         Command(f"cat > {tmp_path / 'state'}", W)(state)
         assert (tmp_path / "state").read_bytes() == msgspec.json.encode(to_json(state, W)) + b"\n"
-
-    @pytest.mark.parametrize(("code", "verdict"), [(0, True), (1, False), (125, None)])
-    def test_says_by_its_exit_code_what_it_found(self, code: int, verdict: bool | None) -> None:
-        assert Command(f"exit {code}")(EMPTY) is verdict
-
-    @pytest.mark.parametrize("command", ["exit 2", "exit 126", "no-such-program", "kill -9 $$"])
-    def test_that_ends_in_any_other_way_is_an_error(self, command: str) -> None:
-        with pytest.raises(PredicateFailed):
-            Command(command)(EMPTY)
 
     def test_need_not_read_what_it_is_given(self) -> None:
         note = NoteId("a.md")

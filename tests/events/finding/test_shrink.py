@@ -186,33 +186,6 @@ class TestWhatIsLeft:
         assert len(shrunk(events, "temporaryTabs[0].id == 'tab-7'")) == 7
 
 
-class TestACandidate:
-    @settings(max_examples=examples(60))
-    @given(some_logs, st.lists(st.tuples(st.integers(0, 100), st.integers(1, 30), st.booleans()), max_size=12))
-    def test_keeps_states_that_are_those_of_its_events(
-        self, events: list[Event], cuts: list[tuple[int, int, bool]]
-    ) -> None:
-        """Whatever is tried, in any order, taken or not."""
-        answer, states = True, []
-
-        def shows(state: WorkspaceState) -> bool:
-            states.append(state)
-            return answer
-
-        candidate = ReducedLog(events, shows)
-        for at, size, answer in cuts:
-            before = candidate.events
-            start = min(len(before) - 1, at * len(events) // 100)
-            if start < 0:
-                return
-            expected = published([*before[:start], *before[start + size :]])
-            assert candidate.without(start, min(len(candidate), start + size)) is answer
-            assert states[-1] == expected
-            assert (
-                fold_all(candidate.events, EMPTY) == candidate.state == (expected if answer else published(before))
-            )
-
-
 class TestOnTheWay:
     def test_a_command_is_asked_few_times(self) -> None:
         events = logs.random_log(3, 5_000)

@@ -93,16 +93,6 @@ def test_a_past_state_is_folded_from_the_end_of_the_segment_before(tmp_path: Pat
     assert check(again)[-1] == ends(again)[-1] + 1
 
 
-def test_of_an_older_log_they_are_kept_when_its_past_is_asked_for() -> None:
-    disk = SimDisk()
-    journal = filled(disk)
-    for name in disk.names("states"):
-        disk.discard(f"states/{name}")
-    LogMoments(journal.log, states=journal.states).state_at(ends(journal)[-1])
-    assert kept(disk) == ends(journal)
-    check(journal)
-
-
 @pytest.mark.fault(row=13)
 @pytest.mark.parametrize(
     "damage", ["flipped", "cut", "empty", "of another version", "of another log", "elsewhere"]

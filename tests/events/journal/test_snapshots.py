@@ -1,6 +1,5 @@
 """Snapshots: opening from one is opening from the beginning, only faster; a bad one costs time alone."""
 
-import contextlib
 import errno
 import random
 from hashlib import blake2b
@@ -10,18 +9,18 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import golden_log
+from support import golden_log, journals
+from support.journals import copy_of, record
 from support.profiles import examples
 from support.random_log import NOTES, V, W, random_log
-from support.simulated_disk import PowerCut, SimDisk
+from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.idempotency import IdWindow, fingerprint, seen_in
-from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.opening import Journal
 from workspaced_events.journal.snapshots import Made, Snapshot, Snapshots, encode, parse
-from workspaced_events.journal.submissions import Outcome
 from workspaced_events.log.line_format import frame_line
 from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch
@@ -35,17 +34,7 @@ NEVER = 1 << 60
 
 
 def opened(disk: SimDisk, **options: Any) -> Journal:
-    ticks = iter(range(1, 1_000_000))
-    options = {"snapshot_events": NEVER, "segment_bytes_max": 1_500, **options}
-    return open_journal(disk, version="t", clock=lambda: f"2026-01-01T00:00:00.{next(ticks):06}Z", **options)
-
-
-def record(journal: Journal, *actions: Action) -> Outcome:
-    told: list[Outcome] = []
-    journal.writer.submit(actions, "ui", told.append)
-    for done, outcome in journal.writer.commit().outcomes:
-        done(outcome)
-    return told[0]
+    return journals.opened(disk, **{"snapshot_events": NEVER, "segment_bytes_max": 1_500, **options})
 
 
 def session(seed: int, count: int) -> list[Action]:
@@ -73,16 +62,9 @@ def snapshots_of(disk: SimDisk) -> list[str]:
     return [f"snapshots/{name}" for name in disk.names("snapshots")]
 
 
-def without_snapshots(disk: SimDisk) -> SimDisk:
-    copied = SimDisk()
-    for name in disk.names("log"):
-        copied.overwrite(f"log/{name}", disk.read(f"log/{name}"))
-    return copied
-
-
 def check_same(disk: SimDisk, *, window: bool = True) -> Journal:
     """Opened with its snapshots, the log gives what it gives without any."""
-    anew, journal = opened(without_snapshots(disk)), opened(disk)
+    anew, journal = opened(copy_of(disk, "log")), opened(disk)
     if anew.log.tail.seq > 0:  # else each opening made a log of its own
         assert journal.log.tail == anew.log.tail
     assert journal.writer.state == anew.writer.state
@@ -122,22 +104,6 @@ class TestOpeningFromASnapshot:
         assert opened(disk, snapshot_events=1).writer.state.unknown_events == 1
         record(opened(disk, snapshot_events=1), Action(c.ActiveNoteSet(NOTES[0]), id=EventId("after")))
         assert check_same(disk).writer.state.unknown_events == 1
-
-    def test_stays_the_same_over_power_cuts_at_every_operation_of_writing_one(self) -> None:
-        actions = session(5, 12)
-        whole = closed(actions, snapshot_events=3)
-        for crash_at in range(1, whole.operations + 1):
-            disk = SimDisk()
-            disk.crash_at = crash_at
-            with contextlib.suppress(PowerCut):
-                journal = opened(disk, snapshot_events=3)
-                for action in actions:
-                    record(journal, action)
-                journal.writer.close()
-            for seed in range(3):
-                after = disk.crash(seed)
-                check_same(after)
-                assert len([name for name in snapshots_of(after) if name.endswith(".wsnap")]) <= 3
 
 
 @pytest.mark.fault(row=13)
@@ -202,35 +168,6 @@ class TestABadSnapshot:
         for name in snapshots_of(other):
             disk.overwrite(name, other.read(name))
         assert any("does not fit" in warning for warning in check_same(disk).warnings)
-
-    def test_that_is_ahead_of_the_log_is_told_and_not_used(self, disk: SimDisk) -> None:
-        """As when the log was put back from a backup."""
-        backup = {name: disk.read(f"log/{name}") for name in disk.names("log")}
-        journal = opened(disk, snapshot_events=20)
-        for action in notes(60)[1:]:
-            record(journal, action)
-        for name in disk.names("log"):
-            disk.discard(f"log/{name}")
-        for name, data in backup.items():
-            disk.overwrite(f"log/{name}", data)
-        journal = check_same(disk)
-        assert any("does not fit" in warning for warning in journal.warnings)
-        journal.writer.close()
-        assert not opened(disk).warnings
-
-    def test_of_another_future_with_lines_of_the_same_length_is_not_used(self) -> None:
-        disk = closed(notes(10))
-        backup = {name: disk.read(f"log/{name}") for name in disk.names("log")}
-        for note in NOTES[:2]:
-            for name in disk.names("log"):
-                disk.discard(f"log/{name}")
-            for name, data in backup.items():
-                disk.overwrite(f"log/{name}", data)
-            journal = opened(disk, snapshot_events=1 if note == NOTES[0] else NEVER)
-            record(journal, Action(c.ActiveNoteSet(note), id=EventId("same")))
-        journal = check_same(disk)
-        assert journal.writer.state.of(V).active is not None
-        assert journal.writer.state.of(V).active.id == NOTES[1]  # type: ignore[union-attr]
 
     @pytest.mark.parametrize("field", ["format", "catalogue", "fold"])
     def test_of_another_version_is_not_used_and_needs_no_warning(
@@ -302,18 +239,6 @@ class TestWriting:
             f"snapshots/{40:020}.wsnap",
             "snapshots/notes.txt",
         ]
-
-    @pytest.mark.parametrize("operation", ["open", "write", "sync", "rename", "sync_directory", "make_directory"])
-    def test_that_fails_harms_nothing(self, operation: str) -> None:
-        disk = SimDisk()
-        journal = opened(disk, snapshot_events=5)
-        disk.faults = lambda asked, name: OSError(5, "no") if asked == operation and "snap" in name else None
-        for action in notes(20):
-            assert isinstance(record(journal, action), list)
-        journal.writer.close()
-        disk.faults = lambda _operation, _name: None
-        assert not [name for name in snapshots_of(disk) if name.endswith(".tmp")]
-        assert not check_same(disk).warnings
 
     def test_happens_beside_the_writer_thread(self) -> None:
         disk = SimDisk()

@@ -390,19 +390,6 @@ class TestBlobsOfRefusedBatches:
         assert isinstance(told, InvalidArgument)
         assert blob_files(desk) == []
 
-    @pytest.mark.parametrize("operation", ["open", "write", "sync", "rename", "sync_directory"])
-    def test_are_not_left_where_the_second_cannot_be_kept(self, desk: Desk, operation: str) -> None:
-        second = sha256(b"y" * 5_000).hexdigest()
-        desk.disk.faults = lambda asked, name: (
-            OSError(errno.EIO, "no") if asked == operation and name.startswith(f"blobs/{second[:2]}") else None
-        )
-        told = desk.publish(selection("x" * 5_000), selection("y" * 5_000))
-        assert isinstance(told, WorkspacedError) and told.code == "BLOB_FAILED"
-        assert blob_files(desk) == []
-        desk.disk.faults = lambda _operation, _name: None
-        assert len(desk.receipts(selection("x" * 5_000), selection("y" * 5_000))) == 2
-        assert len(blob_files(desk)) == 2
-
     def test_are_not_left_where_the_log_takes_no_more(self, desk: Desk) -> None:
         desk.disk.faults = lambda operation, name: (
             OSError(errno.ENOSPC, "no") if operation == "write" and name.endswith(".wlog") else None

@@ -12,14 +12,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.journals import copy_of, opened, record, scanned, segments_of
 from support.profiles import examples
 from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
-from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.submissions import Outcome
 from workspaced_events.log.line_format import (
     FORMAT_VERSION,
     BadLine,
@@ -31,56 +30,24 @@ from workspaced_events.log.line_format import (
     segment_name,
     verified_lines,
 )
-from workspaced_events.log.scan import Scan, scan_log
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE_VERSION, Event
 
 
-def open_at(disk: SimDisk, **options: Any) -> Journal:
-    ticks = iter(range(1, 1_000_000))
-    clock = lambda: f"2026-01-01T00:00:00.{next(ticks):06}Z"  # noqa: E731
-    return open_journal(disk, version="t", clock=clock, **{"segment_bytes_max": 1_500, **options})
-
-
-def record(journal: Journal, *data: c.Data, source: str = "ui") -> Outcome:
-    told: list[Outcome] = []
-    journal.writer.submit([Action(each) for each in data], source, told.append)
-    committed = journal.writer.commit()
-    for done, outcome in committed.outcomes:
-        done(outcome)
-    return told[0]
-
-
-def note(number: int) -> c.Data:
-    return c.ActiveNoteSet(NoteId(f"note-{number}.md"))
+def note(number: int) -> Action:
+    return Action(c.ActiveNoteSet(NoteId(f"note-{number}.md")))
 
 
 def a_log(batches: int = 12, *, clean: bool = True, **options: Any) -> SimDisk:
     """A log of several segments: batches of one, two, three events in turn."""
     disk = SimDisk()
-    journal = open_at(disk, **options)
-    record(journal, c.VaultOpened(VaultId("v"), "v", "/v"))
+    journal = opened(disk, **{"segment_bytes_max": 1_500, **options})
+    record(journal, Action(c.VaultOpened(VaultId("v"), "v", "/v")))
     for number in range(batches):
         assert isinstance(record(journal, *[note(number + each) for each in range(1 + number % 3)]), list)
     if clean:
         journal.writer.close()
     return disk
-
-
-def copy_of(disk: SimDisk) -> SimDisk:
-    copied = SimDisk()
-    for name in disk.names("log"):
-        copied.overwrite(f"log/{name}", disk.read(f"log/{name}"))
-    return copied
-
-
-def segments_of(disk: SimDisk) -> list[str]:
-    return [name for name in disk.names("log") if name.endswith(".wlog")]
-
-
-def scanned(disk: SimDisk) -> tuple[Scan, list[Event]]:
-    events: list[Event] = []
-    return scan_log(disk, events.extend), events
 
 
 class TestALine:
@@ -246,7 +213,7 @@ class TestBitFlips:
         start = [match.end() for match in re.finditer(rb"\n", data)][-3]
         for bit in range(start * 8, len(data) * 8, 3):
             for head in (True, False):
-                changed = copy_of(disk)
+                changed = copy_of(disk, "log")
                 changed.overwrite(f"log/{name}", flip(data, bit))
                 if not head:
                     changed.discard("log/HEAD")
@@ -286,13 +253,6 @@ class TestLinesOutOfPlace:
                 continue  # something behind the last line: a torn tail
             disk.overwrite(f"log/{name}", b"".join(change))
             assert found(disk, events) == "damage", change
-
-    def test_a_foreign_line_behind_the_last_one_is_a_torn_tail(self) -> None:
-        disk = a_log()
-        _, events = scanned(disk)
-        name = segments_of(disk)[-1]
-        disk.overwrite(f"log/{name}", disk.read(f"log/{name}") + lines_of(a_log(), name)[-1])
-        assert found(disk, events) == "torn"
 
     @pytest.mark.parametrize("missing", [0, 1, 2, -2, -1])
     def test_a_missing_segment_is_damage(self, missing: int) -> None:
@@ -358,7 +318,7 @@ class TestCutAtALineBoundary:
         whole = lines_of(disk, name)
         disk.overwrite(f"log/{name}", b"".join(whole[:-lines]))
         before = {each: disk.read(f"log/{each}") for each in disk.names("log")}
-        journal = open_at(disk)
+        journal = opened(disk)
         assert journal.log.damage is not None
         assert "acknowledged events are missing" in journal.log.damage.message
         assert journal.log.damage.details["last_seq"] == 25

@@ -4,41 +4,26 @@ import contextlib
 import errno
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import msgspec
 import pytest
+from support.journals import copy_of, files_of, opened, record, scanned, segments_of
 from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.errors import DiskFull, LogReadOnly
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
-from workspaced_events.journal.opening import Journal, open_journal
+from workspaced_events.journal.opening import Journal
 from workspaced_events.journal.submissions import Outcome
-from workspaced_events.log.line_format import segment_first
-from workspaced_events.log.scan import Scan, scan_log
 from workspaced_events.log.segments import Batch
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import Event, LogRecovered
+from workspaced_events.schema.catalogue import LogRecovered
 
 EVERYTHING = 1 << 40
+DIRECTORIES = ("log", "quarantine")
 IDS = [EventId(f"id{number}") for number in range(1, 10_000)]
-
-
-def opened(disk: SimDisk, **options: Any) -> Journal:
-    ticks = iter(range(1, 1_000_000))
-    clock = lambda: f"2026-01-01T00:00:00.{next(ticks):06}Z"  # noqa: E731
-    return open_journal(disk, version="t", clock=clock, **options)
-
-
-def record(journal: Journal, *actions: Action) -> Outcome:
-    told: list[Outcome] = []
-    journal.writer.submit(actions, "ui", told.append)
-    for done, outcome in journal.writer.commit().outcomes:
-        done(outcome)
-    return told[0]
 
 
 def vault() -> Action:
@@ -47,31 +32,6 @@ def vault() -> Action:
 
 def notes(first: int, count: int) -> list[Action]:
     return [Action(c.ActiveNoteSet(NoteId(f"{n}.md")), id=IDS[n - 1]) for n in range(first, first + count)]
-
-
-def scanned(disk: SimDisk) -> tuple[Scan, list[Event]]:
-    events: list[Event] = []
-    return scan_log(disk, events.extend), events
-
-
-def segments_of(disk: SimDisk) -> list[str]:
-    return [name for name in disk.names("log") if segment_first(name) is not None]
-
-
-def copy_of(disk: SimDisk) -> SimDisk:
-    copied = SimDisk()
-    for directory in ("log", "quarantine"):
-        for name in disk.names(directory):
-            copied.overwrite(f"{directory}/{name}", disk.read(f"{directory}/{name}"))
-    return copied
-
-
-def files_of(disk: SimDisk) -> dict[str, bytes]:
-    return {
-        f"{directory}/{name}": disk.read(f"{directory}/{name}")
-        for directory in ("log", "quarantine")
-        for name in disk.names(directory)
-    }
 
 
 def check_journal(journal: Journal, seq: int) -> None:
@@ -89,19 +49,19 @@ class TestATornTail:
         journal = opened(disk)
         record(journal, vault())
         record(journal, *notes(2, 3))
-        return copy_of(disk)
+        return copy_of(disk, *DIRECTORIES)
 
     @pytest.fixture
     def line(self, before: SimDisk) -> bytes:
         """A batch of three, as the next append would write it."""
-        disk = copy_of(before)
+        disk = copy_of(before, *DIRECTORIES)
         journal = opened(disk)
         offset = journal.log.tail.offset
         record(journal, *notes(5, 3))
         return disk.read(f"log/{journal.log.tail.segment}", offset)
 
     def torn(self, before: SimDisk, rest: bytes) -> tuple[SimDisk, str, int]:
-        disk = copy_of(before)
+        disk = copy_of(before, *DIRECTORIES)
         [name] = segments_of(disk)
         data = disk.read(f"log/{name}")
         disk.overwrite(f"log/{name}", data + rest)
@@ -154,7 +114,7 @@ class TestATornTail:
 
     @pytest.mark.parametrize("header", [b"", b"0", b'1234abcd {"segment":"head'])
     def test_of_a_segment_that_has_no_header_yet_goes_whole(self, before: SimDisk, header: bytes) -> None:
-        disk = copy_of(before)
+        disk = copy_of(before, *DIRECTORIES)
         journal = opened(disk, segment_bytes_max=1)
         record(journal, *notes(5, 1))
         unfinished = segments_of(disk)[-1]
@@ -170,7 +130,7 @@ class TestATornTail:
 
     def test_behind_a_seal_is_put_aside(self, before: SimDisk) -> None:
         """A line was cut back for want of space, the seal synced in its place, the cutting lost with the power."""
-        disk = copy_of(before)
+        disk = copy_of(before, *DIRECTORIES)
         journal = opened(disk, segment_bytes_max=1)
         record(journal, *notes(5, 1))
         unfinished = segments_of(disk)[-1]
@@ -186,22 +146,6 @@ class TestATornTail:
         assert disk.read(f"log/{name}") == sealed
         record(journal, *notes(5, 2))
         check_journal(opened(disk.crash(1)), 6)
-
-    def test_below_head_is_damage_and_stays_where_it_is(self, before: SimDisk) -> None:
-        disk = copy_of(before)
-        [name] = segments_of(disk)
-        disk.overwrite(f"log/{name}", disk.read(f"log/{name}")[:-1])
-        files = files_of(disk)
-        journal = opened(disk)
-        assert journal.log.damage is not None
-        assert journal.log.damage.details == {
-            "file": f"log/{name}",
-            "offset": files[f"log/{name}"].rindex(b"\n") + 1,
-            "first_seq": 2,
-            "last_seq": 4,
-        }
-        journal.writer.close()
-        assert files_of(disk) == files
 
 
 def acting(disk: SimDisk, acts: Callable[[SimDisk, list[int]], None], crash_at: int) -> list[int]:
@@ -282,51 +226,12 @@ class TestAPowerCutAtEveryOperation:
         for once, acked in cuts(make, publish_eight):
             assert not acked or len(acked) >= 8
             for crash_at in range(1, 40, 5):
-                twice = copy_of(once)
+                twice = copy_of(once, *DIRECTORIES)
                 again = acting(twice, publish_eight, crash_at)
                 disk = twice.crash(crash_at)
                 journal = opened(disk)
                 assert journal.log.tail.seq >= max(len(again), len(acked), 8)
                 check_journal(journal, journal.log.tail.seq)
-
-    def test_of_recovery_loses_nothing_of_the_torn_part(self) -> None:
-        for disk, _acked in cuts(self.torn, publish_eight):
-            opened(disk)
-            kept = [disk.read(f"quarantine/{name}") for name in disk.names("quarantine") if name.endswith(".torn")]
-            assert b'01234567 [{"seq":9,' in kept
-
-
-class TestErrorsWhileOpening:
-    def test_leave_a_log_that_opens(self) -> None:
-        """An I/O error at any operation of opening is an OSError, of HEAD a problem that the log names; no room is
-        something that it waits for; `blobs` is made with the first blob. Then all goes well."""
-        whole = TestAPowerCutAtEveryOperation().torn()
-        start = whole.operations
-        opened(whole)
-        for failing in range(1, whole.operations - start + 1):
-            for code in (errno.EIO, errno.ENOSPC):
-                disk = TestAPowerCutAtEveryOperation().torn()
-                at = disk.operations + failing
-                failed: list[str] = []
-
-                def fault(
-                    _operation: str, name: str, disk: SimDisk = disk, at: int = at, code: int = code
-                ) -> OSError | None:
-                    if disk.operations != at:
-                        return None
-                    failed.append(name)  # noqa: B023
-                    return OSError(code, "no")
-
-                disk.faults = fault
-                try:
-                    log = opened(disk).log
-                except OSError:
-                    assert code == errno.EIO
-                else:
-                    assert log.head_problem is not None or log.waiting is not None or failed == ["blobs"]
-                disk.faults = lambda _operation, _name: None
-                for after in (disk, disk.crash(failing)):
-                    check_journal(opened(after), 8)
 
 
 NEED_ROOM = ("open", "write", "make_directory")
@@ -456,7 +361,7 @@ class TestOverDamage:
         return disk
 
     def test_reads_up_to_it_and_refuses_to_append(self, disk: SimDisk) -> None:
-        files = files_of(disk)
+        files = files_of(disk, *DIRECTORIES)
         journal = opened(disk)
         assert journal.log.damage is not None
         seq = journal.log.tail.seq
@@ -469,7 +374,7 @@ class TestOverDamage:
         assert outcome.code == "LOG_READ_ONLY"
         assert journal.log.read(seq + 1, 10) == []
         journal.writer.close()
-        assert files_of(disk) == files
+        assert files_of(disk, *DIRECTORIES) == files
 
 
 class TestEventsOfANewerVersion:

@@ -5,6 +5,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from support.journals import files_of
 from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import InvalidArgument
@@ -19,6 +20,7 @@ from workspaced_events.schema.catalogue import Event
 
 NOW = "2026-01-01T00:00:00.000000Z"
 COUNT = 60
+DIRECTORIES = ("log", "quarantine", "snapshots")
 
 
 def fill(disk: Any) -> list[Event]:
@@ -33,14 +35,6 @@ def fill(disk: Any) -> list[Event]:
     return journal.log.read(1, COUNT, 1 << 40)
 
 
-def files_of(disk: SimDisk) -> dict[str, bytes]:
-    return {
-        f"{directory}/{name}": disk.read(f"{directory}/{name}")
-        for directory in ("log", "quarantine", "snapshots")
-        for name in disk.names(directory)
-    }
-
-
 @pytest.fixture
 def disk() -> SimDisk:
     return SimDisk()
@@ -52,9 +46,9 @@ def events(disk: SimDisk) -> list[Event]:
 
 
 def salvaged(disk: SimDisk, to: SimDisk) -> Salvaged:
-    files = files_of(disk)
+    files = files_of(disk, *DIRECTORIES)
     result = salvage(disk, to, version="t", now=NOW)
-    assert files_of(disk) == files
+    assert files_of(disk, *DIRECTORIES) == files
     return result
 
 
@@ -143,7 +137,7 @@ def test_into_a_log_is_refused(disk: SimDisk, events: list[Event]) -> None:
     disk.discard(f"log/{disk.names('log')[1]}")
     to = SimDisk()
     fill(to)
-    files = files_of(to)
+    files = files_of(to, *DIRECTORIES)
     with pytest.raises(InvalidArgument):
         salvage(disk, to, version="t", now=NOW)
-    assert files_of(to) == files
+    assert files_of(to, *DIRECTORIES) == files

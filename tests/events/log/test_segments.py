@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.journals import scanned, segments_of
 from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import DiskFull, LogDamaged, LogFailed
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.limits import INDEX_STRIDE_BYTES, LINE_BYTES_MAX
 from workspaced_events.log import segments
-from workspaced_events.log.line_format import Header, parse_header, segment_first
+from workspaced_events.log.line_format import Header, parse_header
 from workspaced_events.log.recovery import open_log
-from workspaced_events.log.scan import Scan, scan_log
+from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch, SegmentLog
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
@@ -42,18 +43,9 @@ def append(log: SegmentLog, events: int = 1, *, pad: int = 0) -> None:
     log.append(Batch(seq + 1, seq + events, encode_batch(batch)), seq)
 
 
-def segments_of(disk: SimDisk) -> list[str]:
-    return [name for name in disk.names("log") if segment_first(name) is not None]
-
-
 def headers_of(disk: SimDisk) -> list[Header]:
     headers = [parse_header(disk.read(f"log/{name}").split(b"\n")[0][9:]) for name in segments_of(disk)]
     return [header for header in headers if header is not None]
-
-
-def scanned(disk: SimDisk) -> tuple[Scan, list[Event]]:
-    events: list[Event] = []
-    return scan_log(disk, events.extend), events
 
 
 def failing(operation: str, code: int, *, name: str = "", times: int = 1) -> Callable[[str, str], OSError | None]:
@@ -65,11 +57,6 @@ def failing(operation: str, code: int, *, name: str = "", times: int = 1) -> Cal
         return None
 
     return faults
-
-
-def last_line_ends_the_file(disk: SimDisk, log: SegmentLog) -> bool:
-    data = disk.read(f"log/{log.tail.segment}")
-    return len(data) == log.tail.offset and data.endswith(b"\n")
 
 
 class TestRotation:
@@ -91,35 +78,6 @@ class TestRotation:
         log.close()
         scan, events = scanned(disk)
         assert (scan.damage, scan.warnings, len(events)) == (None, [], before + 2)
-
-    @pytest.mark.parametrize("operation", ["write", "open", "sync", "sync_directory"])
-    def test_without_space_is_taken_up_at_the_next_append(self, operation: str) -> None:
-        """Also where the seal is in place already and only the next segment could not be made."""
-        for skipped in range(3):
-            disk = SimDisk()
-            log = opened(disk)
-            append(log, pad=200)
-            append(log, pad=200)
-            calls = itertools.count()
-            fault = failing(operation, errno.ENOSPC)
-            disk.faults = lambda asked, file, calls=calls, fault=fault, skipped=skipped: (
-                fault(asked, file) if asked != operation or next(calls) >= skipped else None
-            )
-            try:
-                append(log, pad=250)
-            except DiskFull:
-                assert log.tail.seq == 2
-                assert last_line_ends_the_file(disk, log)
-                append(log, pad=250)
-            except LogFailed:
-                assert operation == "sync"
-                continue
-            disk.faults = lambda _operation, _name: None
-            append(log, pad=250)
-            log.close()
-            scan, events = scanned(disk)
-            assert (scan.damage, scan.torn) == (None, None)
-            assert [each.seq for each in events] == [1, 2, 3, 4]
 
 
 class TestWithoutSpace:
@@ -165,48 +123,8 @@ class TestPoison:
         assert disk.operations == operations, "the disk was touched again"
         assert [each.seq for each in log.read(1, 10)] == [1]
 
-    @pytest.mark.parametrize(("operation", "free"), [("sync", None), ("write", None), ("truncate", 50)])
-    def test_is_over_after_opening_again(self, operation: str, free: int | None) -> None:
-        disk, log = self.poisoned(operation, free=free)
-        disk.free_bytes = None
-        log.close()
-        for after in (disk, *(disk.crash(seed) for seed in range(20))):
-            again = opened(after)
-            assert again.damage is None
-            assert again.tail.seq in (1, 2)
-            append(again)
-            for seed in range(4):
-                _, events = scanned(after.crash(seed))
-                assert [each.seq for each in events] == list(range(1, again.tail.seq + 1))
-
-    def test_syncs_that_descriptor_never_again(self) -> None:
-        disk, log = self.poisoned("sync")
-        synced: list[str] = []
-        disk.faults = lambda operation, name: synced.append(name) if operation == "sync" else None
-        log.close()
-        assert not synced
-
 
 class TestHead:
-    def test_never_names_what_is_not_synced(self) -> None:
-        """At every operation of a few appends, HEAD's sequence has survived every power cut."""
-        whole = SimDisk()
-        log = opened(whole)
-        for _ in range(12):
-            append(log, pad=100)
-        for crash_at in range(1, whole.operations):
-            disk = SimDisk()
-            disk.crash_at = crash_at
-            try:
-                log = opened(disk)
-                for _ in range(12):
-                    append(log, pad=100)
-            except BaseException as cut:
-                assert type(cut).__name__ == "PowerCut"
-            for seed in range(4):
-                scan, _ = scanned(disk.crash(seed))
-                assert scan.damage is None, (crash_at, seed)
-
     @pytest.mark.parametrize("operation", ["write", "sync"])
     def test_that_cannot_be_written_stops_nothing(self, operation: str) -> None:
         disk = SimDisk()
@@ -235,11 +153,6 @@ class TestReading:
             start = max(first, 1)
             assert [each.seq for each in log.read(first, 5)] == list(range(start, min(start + 5, last + 1)))
         assert [each.seq for each in log.read(1, EVERYTHING, EVERYTHING)] == list(range(1, last + 1))
-
-    def test_stops_at_the_limits_but_gives_one_event_at_least(self, log: SegmentLog) -> None:
-        assert len(log.read(1, 7)) == 7
-        assert len(log.read(1, 1_000, 1)) == 1
-        assert len(log.read(1, 1_000, 4_000)) < 30
 
     def test_reads_lines_of_the_largest_size(self) -> None:
         disk = SimDisk()

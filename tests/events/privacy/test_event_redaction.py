@@ -35,7 +35,6 @@ from workspaced_events.projections.workspace_state import (
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema import peer_events
 from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Data, Event, Redact, UnknownEvent
 from workspaced_events.schema.codec import decode_event, encode_event
 
@@ -107,12 +106,6 @@ class TestAPseudonym:
         ):
             assert sorted(map(pseudonyms.text, words)) == sorted(words)
 
-    def test_permutes_all_letters_of_the_world(self) -> None:
-        pseudonyms = Pseudonyms(KEY)
-        letters = [ch for ch in map(chr, range(0x110000)) if unicodedata.category(ch) != "Cs"]
-        chosen = [*letters[:0x3000], *random.Random(1).sample(letters, 5_000)]
-        assert len({pseudonyms.text(ch) for ch in chosen}) == len(set(chosen))
-
     @given(some_text, some_text)
     @settings(max_examples=examples(100))
     def test_is_made_of_those_of_the_words(self, first: str, second: str) -> None:
@@ -140,13 +133,6 @@ class TestAPseudonym:
         made = Pseudonyms(KEY).text(decomposed)
         assert len(made) == len(decomposed)
         assert made != Pseudonyms(KEY).text(word) == nfc(made)
-
-    def test_leaves_nothing_of_a_path_but_its_structure(self) -> None:
-        made = Pseudonyms(KEY).text("Work/Project Plan v2.final.md")
-        assert [len(part) for part in made.split("/")] == [4, 24]
-        assert made.endswith(".md") and made.count(".") == 2 and made[9 + 3] == " "
-        assert not {"work", "project", "plan", "final"} & set(made.lower().replace("/", " ").split())
-        assert Pseudonyms(KEY).text("project plan") in made.lower()
 
     @pytest.mark.parametrize("word", sorted(PUBLIC_WORDS))
     def test_of_a_word_of_ours_is_that_word_and_of_no_other(self, word: str) -> None:
@@ -182,11 +168,6 @@ class TestAPseudonym:
 
 
 class TestTheTags:
-    @pytest.mark.parametrize("name", CATALOGUE)
-    def test_are_on_every_field_of_every_type(self, name: str) -> None:
-        data = CATALOGUE[name].data
-        assert set(tags(data)) == set(data.__struct_fields__)
-
     def test_are_demanded_of_new_fields(self) -> None:
         class Untagged(Data, frozen=True, gc=False):
             note: NoteId
@@ -240,28 +221,6 @@ class TestTheTags:
                 hint = get_type_hints(struct)[field]
                 redactable = is_free_text(hint) or typing.get_origin(hint) is dict
                 assert tag is Redact.PUBLIC or (redactable != (tag is Redact.FIELDS))
-
-    def test_are_demanded_of_the_fields_of_structs_in_structs(self) -> None:
-        inner = {
-            c.Section,
-            c.Attachment,
-            c.ToolCall,
-            c.ToolResult,
-            c.ResultImage,
-            c.Thinking,
-            c.LibraryEntry,
-            c.LayerHashes,
-            c.LeftOut,
-            c.PromptTotals,
-            *LINK_PARTS,
-        }
-        assert {struct for struct in TAGS if not issubclass(struct, Data)} == {*inner, c.Shape}
-
-
-LINK_PARTS = {
-    each for each in vars(peer_events).values() if isinstance(each, type) and issubclass(each, peer_events.Part)
-}
-LINK_PARTS -= {peer_events.Part}
 
 
 def is_free_text(hint: Any) -> bool:
@@ -348,19 +307,20 @@ def redacted(events: Iterable[Event], key: bytes = KEY, names: Iterable[str] = (
 
 @pytest.mark.fault(row=44)
 class TestNoCanary:
-    @pytest.mark.parametrize("canary", CANARIES, ids=ascii)
     @pytest.mark.parametrize("name", CATALOGUE)
-    def test_of_any_field_of_any_type_shows(self, name: str, canary: str) -> None:
+    def test_of_any_field_of_any_type_shows(self, name: str) -> None:
         entry = CATALOGUE[name]
-        data = planted_in(entry.data, canary)
-        assert decode_event(encode_event(event_of(data))).data == data
-        event = event_of(data, id=canary, source=f"{canary}-app", vault=f"{canary}-2")
-        plain = b"".join(export_lines("x", [event], visibility=True))
-        assert plain.count(canary.encode()) >= 3 + textual_fields(entry.data)
-        assert SHA256 not in redacted([event]).decode()
-        assert not shows(redacted([event]), canary)
-        kept = "record_forgotten" if isinstance(data, c.NoteShown | c.NoteWithheld) else name
-        assert decode_event(redacted([event]).splitlines()[1]).type == kept
+        for canary in CANARIES:
+            data = planted_in(entry.data, canary)
+            assert decode_event(encode_event(event_of(data))).data == data
+            event = event_of(data, id=canary, source=f"{canary}-app", vault=f"{canary}-2")
+            plain = b"".join(export_lines("x", [event], visibility=True))
+            assert plain.count(canary.encode()) >= 3 + textual_fields(entry.data)
+            line = redacted([event])
+            assert SHA256.encode() not in line
+            assert not shows(line, canary), ascii(canary)
+            kept = "record_forgotten" if isinstance(data, c.NoteShown | c.NoteWithheld) else name
+            assert decode_event(line.splitlines()[1]).type == kept
 
     @pytest.mark.parametrize("canary", CANARIES, ids=ascii)
     def test_of_an_unknown_event_shows(self, canary: str) -> None:
@@ -435,20 +395,8 @@ class TestAnIdentifier:
 NOTES = [
     NoteId(f"{name}.md")
     for name in (
-        "a",
-        "b",
-        "A",
-        "日",
-        "月",
-        "work/Plan",
-        "work/plan",
-        "é",
-        "e\u0301",
-        "md",
-        "tab",
-        "a.md/b",
-        "🦓",
-        "12",
+        *("a", "b", "A", "日", "月", "é", "e\u0301", "🦓", "12"),
+        *("work/Plan", "work/plan", "md", "tab", "a.md/b"),
     )
 ]
 VAULTS = [VaultId(each) for each in ("notes", "notes-2", "ノート")]

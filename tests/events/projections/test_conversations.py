@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.golden_log import EVERY
 from support.profiles import examples
 
 from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId
@@ -23,8 +24,8 @@ from workspaced_events.projections.conversations import (
     library_of,
     turn_of,
 )
-from workspaced_events.projections.workspace_fold import apply, fold_all
-from workspaced_events.projections.workspace_state import EMPTY, to_json
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Data, Event, LibraryEntry
 from workspaced_events.schema.codec import decode_event, encode_event
@@ -32,7 +33,6 @@ from workspaced_events.schema.codec import decode_event, encode_event
 TALK = ConversationId("talk")
 M1, M2, M3, M4, M5 = MESSAGES = [MessageId(f"m{number}") for number in range(1, 6)]
 SHA = [f"{number:064x}" for number in range(20)]
-LAYERS = c.LayerHashes(*SHA[:5])
 
 
 def event_of(seq: int, data: Data) -> Event:
@@ -77,20 +77,11 @@ def entry(artifact: str, message: MessageId, revision: str = SHA[3]) -> LibraryE
 def prompt(
     message: MessageId, *, talk: ConversationId = TALK, seed: int = 1_000, pipeline: c.Pipeline = "chat"
 ) -> c.PromptAssembled:
-    return c.PromptAssembled(
-        conversation=talk,
-        message=message,
-        as_of_seq=1,
-        inputs_sha256=SHA[5],
-        manifest_sha256=SHA[6],
-        layer_hashes=LAYERS,
-        combined_hash=SHA[7],
-        prefix_tokens=1,
-        estimate=seed,
-        seed_estimate=seed,
-        limit=9_000,
-        pipeline=pipeline,
-    )
+    made: c.PromptAssembled = EVERY["prompt_assembled"].data
+    hashes = {"inputs_sha256": SHA[5], "manifest_sha256": SHA[6]}
+    counts = {"estimate": seed, "seed_estimate": seed}
+    values = {"conversation": talk, "message": message, "pipeline": pipeline, **hashes, **counts}
+    return msgspec.structs.replace(made, **values)
 
 
 def fold(*entries: LibraryEntry, until: MessageId | None = None) -> c.ContextFolded:
@@ -108,14 +99,6 @@ def library(talk: Conversation) -> list[str]:
 
 
 class TestMessages:
-    def test_are_in_the_order_they_were_added(self) -> None:
-        assert list(talk_of(said(M2), said(M1), said(M3)).messages) == [M2, M1, M3]
-
-    def test_that_are_replaced_stay_in_their_place(self) -> None:
-        talk = talk_of(said(M1), said(M2), c.MessageReplaced(TALK, M1, "user", SHA[9]))
-        assert list(talk.messages) == [M1, M2]
-        assert (talk.messages[M1].text_sha256, talk.messages[M1].seq) == (SHA[9], 4)
-
     def test_that_are_removed_are_gone_alone_or_with_all_that_follow(self) -> None:
         three = [said(M1), said(M2), said(M3)]
         assert list(talk_of(*three, removed(M2)).messages) == [M1, M3]
@@ -126,27 +109,12 @@ class TestMessages:
         assert [turn_of(talk, each) for each in MESSAGES] == [M1, M1, M1, M1, M5]
 
 
-class TestAPrompt:
-    def test_up_to_a_message_that_is_not_there_is_no_news(self) -> None:
-        before = folded(started(), said(M1))
-        assert folded(prompt(M2), removed(M2), usage(M2, 900), state=before) is before
-
-    def test_that_left_out_turns_up_to_such_a_message_leaves_it_at_what_was_left_out(self) -> None:
-        talk = talk_of(said(M1), said(M2), fold(until=M1), fold(until=M4))
-        assert talk.elided_until == M1
-
-
 class TestTheLibrary:
     def test_of_a_turn_is_what_earlier_turns_had_attached(self) -> None:
         messages = (said(M1, "a"), said(M2, "a", "b"), said(M3, "a"))
         talk = talk_of(*messages, fold(entry("a", M1), entry("b", M2)))
         by_turn = [[each.id for each in library_of(talk, turn)] for turn in (M1, M2, M3)]
         assert by_turn == [[], ["a"], ["a", "b"]]
-
-    def test_is_what_the_last_fold_made_it(self) -> None:
-        talk = talk_of(said(M1), fold(entry("a", M1), entry("b", M1)), fold(entry("b", M1)))
-        assert library(talk) == ["b"]
-        assert [(each.seq, each.reason) for each in talk.folds] == [(3, "asked"), (4, "asked")]
 
     def test_loses_what_only_removed_turns_had_attached(self) -> None:
         held = fold(entry("a", M1), entry("b", M1), entry("c", M2))
@@ -157,18 +125,9 @@ class TestTheLibrary:
         assert [each.id for each in library_of(talk, M2)] == []
         assert [each.id for each in library_of(talk, M3)] == ["b", "c"]
 
-    def test_is_remembered_of_the_last_prompt_alone(self) -> None:
-        talk = talk_of(said(M1), fold(entry("a", M1)), said(M2), prompt(M2), said(M3), prompt(M3))
-        assert [len(each.library) for each in talk.prompts] == [0, 1]
-
 
 @pytest.mark.parametrize("other", ["completion", "refactor", "compression"])
 class TestOtherPipelines:
-    def test_do_not_use_the_library(self, other: c.Pipeline) -> None:
-        talk = talk_of(said(M1), fold(entry("a", M1)), said(M2), prompt(M2), prompt(M2, pipeline=other))
-        made = talk.prompts[-1]
-        assert (made.pipeline, made.library, made.blocks, made.blocks_kept) == (other, (), 0, 0)
-
     def test_leave_what_a_chat_goes_on_from(self, other: c.Pipeline) -> None:
         chats = [said(M1), fold(entry("a", M1), entry("b", M1)), said(M2), prompt(M2), said(M3)]
         alone = talk_of(*chats, prompt(M3)).prompts[-1]
@@ -195,18 +154,10 @@ class TestOtherPipelines:
 class TestWhatIsLeftOut:
     turns = (said(M1), said(M2), said(M3), said(M4))
 
-    def test_stays_left_out_until_more_is(self) -> None:
-        assert talk_of(*self.turns, fold(until=M1), prompt(M4), fold()).elided_until == M1
-        assert talk_of(*self.turns, fold(until=M2), fold(until=M1)).elided_until == M2
-
     def test_stays_so_when_its_last_message_is_removed(self) -> None:
         left_out = [*self.turns, fold(until=M2)]
         assert talk_of(*left_out, removed(M2)).elided_until == M1
         assert talk_of(*left_out, removed(M1), removed(M2)).elided_until is None
-
-    def test_comes_back_when_the_conversation_is_taken_up_within_it(self) -> None:
-        talk = talk_of(*self.turns, fold(until=M3), removed(M2, following=True))
-        assert talk.elided_until is None
 
     def test_a_summary_stands_for_is_that_up_to_a_message_that_is_there(self) -> None:
         summary = c.SummarySet(conversation=TALK, text_sha256=SHA[1], up_to=M2)
@@ -217,28 +168,6 @@ class TestWhatIsLeftOut:
         before = talk_of(*self.turns, summary, removed(M2)).summary
         assert before is not None and (before.text_sha256, before.up_to) == (SHA[1], M1)
         assert talk_of(*self.turns, summary, removed(M1, following=True)).summary is None
-
-
-class TestPins:
-    @staticmethod
-    def pinned(name: str, text: str) -> c.ContextPinned:
-        return c.ContextPinned(conversation=TALK, id=name, kind="text", text_sha256=text)
-
-    def test_are_in_the_order_of_their_first_pinning(self) -> None:
-        talk = talk_of(self.pinned("a", SHA[1]), self.pinned("b", SHA[2]), self.pinned("a", SHA[3]))
-        assert [(each.id, each.text_sha256) for each in talk.pins.values()] == [("a", SHA[3]), ("b", SHA[2])]
-        rest = talk_of(self.pinned("a", SHA[1]), c.ContextUnpinned(conversation=TALK, id="a"))
-        assert rest.pins == {}
-
-
-class TestSettings:
-    def test_are_those_of_the_latest_start_which_takes_the_conversation_up_again(self) -> None:
-        ended = c.ConversationEnded(conversation=TALK)
-        assert talk_of(said(M1), ended).ended
-        talk = talk_of(said(M1), ended, started(model="other"))
-        assert not talk.ended
-        assert (talk.settings.model, talk.settings.seq) == ("other", 4)
-        assert list(talk.messages) == [M1]
 
 
 class TestCalibration:
@@ -404,12 +333,6 @@ def test_a_branch_is_a_copy_up_to_a_message_and_leaves_its_origin_alone() -> Non
         assert apply_conversation(state, event_of(100, wrong)) is state
 
 
-def test_a_conversation_that_is_dropped_is_remembered_no_more() -> None:
-    state = Conversations({TALK: talk_of(started())})
-    dropped = c.ConversationEnded(conversation=TALK, dropped=True)
-    assert apply_conversation(state, event_of(9, dropped)).by_id == {}
-
-
 def check_step(before: Conversations, after: Conversations, seq: int, data: Any) -> None:
     for name in TALKS:
         if name != data.conversation:
@@ -435,17 +358,6 @@ def check_step(before: Conversations, after: Conversations, seq: int, data: Any)
         assert turn not in {each.message for each in seen}
     for each in after.calibrations.values():
         assert 0.5 <= each.ratio <= 3.0
-
-
-@settings(max_examples=examples(50))
-@given(st.lists(anything, max_size=20))
-def test_conversations_change_nothing_that_tools_see(datas: list[Data]) -> None:
-    pinned = event_of(1, c.NotePinned("a.md"))  # type: ignore[arg-type]
-    state = apply(EMPTY, pinned)
-    after = fold_all([event_of(seq, data) for seq, data in enumerate(datas, start=2)], state)
-    assert after.seq == state.seq == 1
-    assert to_json(after, VaultId("v")) == to_json(state, VaultId("v"))
-    assert msgspec.structs.replace(after, conversations=NO_CONVERSATIONS) == state
 
 
 def test_the_blobs_that_a_struct_names_are_found_at_any_depth() -> None:

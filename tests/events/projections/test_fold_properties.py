@@ -9,6 +9,7 @@ import copy
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import msgspec
@@ -305,120 +306,44 @@ def compare(model: Model, state: WorkspaceState) -> None:
 # -- random sessions --
 
 
-@dataclass(frozen=True)
-class Here:
-    """What an action finds in its vault, so that it can fit: the pins to permute, a tab that exists."""
-
-    vault: VaultId
-    active: NoteId
-    pins: list[NoteId]
-    tab_ids: list[TabId]
-    archived: list[NoteId]
-    open_vaults: list[VaultId]
-
-
-def here(state: WorkspaceState, vault: VaultId) -> Here:
-    shown = to_json(state, vault)
-    return Here(
-        vault,
-        shown.active_note.id if shown.active_note else NOTES[0],
-        [pin.id for pin in shown.pinned_notes],
-        [tab.id for tab in shown.temporary_tabs],
-        shown.archived,
-        [entry.id for entry in shown.vaults],
-    )
-
-
-Recipe = Callable[[Here], Data]
-
-a_note = st.sampled_from(NOTES)
-a_number = st.integers(0, 12)
-a_flaw = st.integers(0, 6)
-a_source = st.sampled_from(["search", "wikilink", "navigation", "history"])
-
-
-def shuffled(items: list[Any], turn: int, flaw: int) -> tuple[Any, ...]:
-    """`items` in another order; with a flaw of 1 to 3 no permutation of them."""
-    cut = turn % (len(items) or 1)
-    turned = [*items[cut:], *items[:cut]][:: -1 if turn % 2 else 1]
-    return tuple({1: turned[1:], 2: [*turned, *turned[:1]], 3: [*turned, "tab-0"]}.get(flaw, turned))
+def random_data(chance: Random, state: WorkspaceState, vault: VaultId) -> Data:
+    """An action of any kind; most fit what is there."""
+    sub = state.of(vault)
+    note, other = chance.choice(NOTES), chance.choice(NOTES)
+    pins = tuple(chance.sample(list(sub.pins), len(sub.pins)))
+    tabs = tuple(chance.sample([tab.id for tab in sub.tabs.values()], len(sub.tabs)))
+    active = sub.active.id if sub.active else note
+    text = chance.choice([None, "text"])
+    makers: list[Callable[[], Data]] = [
+        *[lambda: ActiveNoteSet(note=note)] * 3,
+        lambda: ActiveNoteSet(note=None),
+        lambda: ActiveNoteCleared(),
+        lambda: SelectionChanged(chance.choice([active, note]), 1, chance.randrange(1, 9), text=text),
+        *[lambda: NotePinned(note, index=chance.choice([None, 0, 2, 9]))] * 2,
+        lambda: NoteUnpinned(chance.choice([note, *pins])),
+        lambda: PinnedNotesReordered(chance.choice([pins, pins, pins[1:], (*pins, *pins[:1])])),
+        *[lambda: TemporaryTabOpened(note, chance.choice(["search", "wikilink", "history"]))] * 2,
+        lambda: TemporaryTabClosed(note=note),
+        lambda: TemporaryTabClosed(tab_id=chance.choice([*tabs, TabId("tab-0")])),
+        lambda: TemporaryTabsReordered(chance.choice([tabs, tabs, tabs[1:], (*tabs, TabId("tab-0"))])),
+        lambda: TemporaryTabsExpired((*tabs[: chance.randrange(3)], TabId("tab-0"))),
+        lambda: TemporaryTabsCleared(),
+        *[lambda: NoteRenamed(from_=note, to=other)] * 2,
+        lambda: NoteDeleted(note),
+        lambda: NoteArchived(note),
+        lambda: NoteUnarchived(chance.choice([note, *sub.archived])),
+        lambda: NoteChanged(note, size=1, mtime_ns="1"),
+        lambda: DaemonStopped("SIGTERM"),
+        lambda: VaultOpened(vault, f"name {chance.randrange(2)}", "/path"),
+        lambda: VaultClosed(vault),
+        lambda: VaultSwitched(chance.choice([each.id for each in state.vaults.values() if each.open] or [vault])),
+    ]
+    data = chance.choice(makers)()
+    is_closed = isinstance(data, VaultSwitched) and not state.vaults[data.vault_id].open
+    return VaultOpened(vault, "name", "/path") if is_closed else data
 
 
-def switched(at: Here, which: int) -> Data:
-    if not at.open_vaults:
-        return VaultOpened(at.vault, "name", "/path")
-    return VaultSwitched(at.open_vaults[which % len(at.open_vaults)])
-
-
-def selected(at: Here, start: int, length: int, text: str | None) -> Data:
-    return SelectionChanged(note=at.active, start_line=start, end_line=start + length, text=text)
-
-
-FITTED: dict[str, Callable[[Here, int, int], Data]] = {
-    "reorder pins": lambda at, turn, flaw: PinnedNotesReordered(shuffled(at.pins, turn, flaw)),
-    "reorder tabs": lambda at, turn, flaw: TemporaryTabsReordered(shuffled(at.tab_ids, turn, flaw)),
-    "expire tabs": lambda at, turn, keep: TemporaryTabsExpired(shuffled(at.tab_ids, turn, 3)[keep:]),
-    "close a tab": lambda at, turn, _: TemporaryTabClosed(tab_id=shuffled(at.tab_ids, turn, 3)[0]),
-    "unpin": lambda at, turn, _: NoteUnpinned(note=shuffled(at.pins, turn, 0)[0] if at.pins else NOTES[0]),
-    "unarchive": lambda at, turn, _: NoteUnarchived(note=shuffled([*at.archived, NOTES[0]], turn, 0)[0]),
-    "select": lambda at, start, length: selected(at, start + 1, length, None),
-    "select text": lambda at, start, length: selected(at, start + 1, length, "text"),
-    "switch": lambda at, which, _: switched(at, which),
-    "clear tabs": lambda _, __, ___: TemporaryTabsCleared(),
-    "open": lambda at, which, _: VaultOpened(at.vault, f"name {which % 2}", "/path"),
-    "close": lambda at, _, __: VaultClosed(at.vault),
-}
-
-
-def plain(data: Data) -> Recipe:
-    return lambda _: data
-
-
-def fitted(name: str, first: int, second: int) -> Recipe:
-    return lambda at: FITTED[name](at, first, second)
-
-
-a_plain_action: st.SearchStrategy[Data] = st.one_of(
-    st.builds(ActiveNoteSet, note=a_note | st.none()),
-    st.builds(ActiveNoteSet, note=a_note),
-    st.just(ActiveNoteCleared()),
-    st.builds(SelectionChanged, note=a_note, start_line=st.just(1), end_line=st.integers(1, 9)),
-    st.builds(NotePinned, note=a_note, index=st.none() | a_number),
-    st.builds(NotePinned, note=a_note),
-    st.builds(NoteUnpinned, note=a_note),
-    st.builds(TemporaryTabOpened, note=a_note, source=a_source),
-    st.builds(TemporaryTabOpened, note=a_note, source=a_source),
-    st.builds(TemporaryTabClosed, note=a_note),
-    st.builds(NoteRenamed, from_=a_note, to=a_note),
-    st.builds(NoteDeleted, note=a_note),
-    st.builds(NoteArchived, note=a_note),
-    st.builds(NoteUnarchived, note=a_note),
-    st.just(NoteChanged(note=NOTES[0], size=1, mtime_ns="1")),
-    st.just(DaemonStopped("SIGTERM")),
-)
-FITTED_ACTIONS: list[st.SearchStrategy[Recipe]] = [
-    st.builds(fitted, st.just(name), a_number, a_flaw) for name in sorted(FITTED)
-]
-
-
-@dataclass(frozen=True)
-class Step:
-    recipe: Recipe | None
-    """None stands for an event of an unknown type."""
-    vault: VaultId
-    wait: int
-    """Hundredths of a second since the step before; none for two events of one batch."""
-
-
-# `one_of` picks evenly among branches that differ, so each fitted kind is a branch of its own.
-a_step = st.builds(
-    Step,
-    st.one_of(a_plain_action.map(plain), *FITTED_ACTIONS, st.none()),
-    st.sampled_from([VAULTS[0], VAULTS[0], VAULTS[0], VAULTS[1]]),
-    st.sampled_from([0, 1, 100]),
-)
-# A list without a lower bound has five elements on average, too few for states with much in them.
-some_steps = st.integers(0, 50).flatmap(lambda length: st.lists(a_step, min_size=length, max_size=length))
+seeds, lengths = st.integers(0, 2**32), st.integers(0, 60)
 notes_before = st.sampled_from([0, 0, 0, 9, 10, 49, 50])
 """How many other notes were opened in tabs and looked at before, so that limits are near."""
 
@@ -436,21 +361,22 @@ def opening(before: int) -> tuple[list[Event], WorkspaceState]:
     return events, fold_all(events, EMPTY)
 
 
-def play(steps: list[Step], before: int) -> Iterator[tuple[WorkspaceState, Event, WorkspaceState]]:
-    """Folds `steps` after the opening, one at a time: the state before, the event, the state after."""
+def play(seed: int, length: int, before: int) -> Iterator[tuple[WorkspaceState, Event, WorkspaceState]]:
+    """Folds random events after the opening, one at a time: the state before, the event, the state after."""
+    chance = Random(seed)
     events, state = opening(before)
     clock = len(events)
-    for seq, step in enumerate(steps, start=len(events) + 1):
-        clock += step.wait
-        time = time_at(clock)
-        if step.recipe is None:
+    for seq in range(len(events) + 1, len(events) + 1 + length):
+        clock += chance.choice([0, 1, 100])
+        vault = chance.choice([VAULTS[0], VAULTS[0], VAULTS[0], VAULTS[1]])
+        if chance.random() < 0.05:
             raw = msgspec.Raw(b'{"note":"a.md"}')
             event: Event = UnknownEvent(
-                seq, EventId(f"id-{seq}"), time, "ui", step.vault, kind="zoom_set", data=raw
+                seq, EventId(f"id-{seq}"), time_at(clock), "ui", vault, kind="zoom_set", data=raw
             )
         else:
-            data = step.recipe(here(state, step.vault))
-            event = event_of(seq, data, vault=getattr(data, "vault_id", step.vault), time=time)
+            data = random_data(chance, state, vault)
+            event = event_of(seq, data, vault=getattr(data, "vault_id", vault), time=time_at(clock))
         note(f"{event.seq} {event.time} {event.vault} {getattr(event, 'data', None)}")
         after = apply(state, event)
         yield state, event, after
@@ -470,24 +396,24 @@ def check_invariants(state: WorkspaceState) -> None:
 
 
 @settings(max_examples=examples(400))
-@given(some_steps, notes_before)
-def test_the_fold_agrees_with_a_slow_model_of_the_spec(steps: list[Step], before: int) -> None:
+@given(seeds, lengths, notes_before)
+def test_the_fold_agrees_with_a_slow_model_of_the_spec(seed: int, length: int, before: int) -> None:
     events, state = opening(before)
     model = Model()
     for event in events:
         model.take(event)
     compare(model, state)
-    for _, event, after in play(steps, before):
+    for _, event, after in play(seed, length, before):
         model.take(event)
         compare(model, after)
         check_invariants(after)
 
 
 @settings(max_examples=examples(100))
-@given(some_steps, notes_before)
-def test_applying_moves_no_state_that_was_handed_out(steps: list[Step], before: int) -> None:
+@given(seeds, lengths, notes_before)
+def test_applying_moves_no_state_that_was_handed_out(seed: int, length: int, before: int) -> None:
     handed_out: list[tuple[WorkspaceState, bytes]] = []
-    for state, event, after in play(steps, before):
+    for state, event, after in play(seed, length, before):
         again = apply(state, event)
         assert again == after
         assert msgspec.json.encode(again) == msgspec.json.encode(after)
@@ -496,10 +422,10 @@ def test_applying_moves_no_state_that_was_handed_out(steps: list[Step], before: 
 
 
 @settings(max_examples=examples(100))
-@given(some_steps, notes_before, st.integers(0, 40))
-def test_a_snapshot_plus_the_tail_is_the_state(steps: list[Step], before: int, cut: int) -> None:
+@given(seeds, lengths, notes_before, st.integers(0, 40))
+def test_a_snapshot_plus_the_tail_is_the_state(seed: int, length: int, before: int, cut: int) -> None:
     events, first = opening(before)
-    played = list(play(steps, before))
+    played = list(play(seed, length, before))
     tail = [event for _, event, _ in played]
     states = [first, *(after for _, _, after in played)]
     cut = min(cut, len(tail))
@@ -509,10 +435,10 @@ def test_a_snapshot_plus_the_tail_is_the_state(steps: list[Step], before: int, c
 
 
 @settings(max_examples=examples(100))
-@given(some_steps, st.integers(-5, 30 * 100))
-def test_a_tab_is_expired_from_a_day_on_and_visible_before(steps: list[Step], past_a_day: int) -> None:
+@given(seeds, lengths, st.integers(-5, 30 * 100))
+def test_a_tab_is_expired_from_a_day_on_and_visible_before(seed: int, length: int, past_a_day: int) -> None:
     state = opening(9)[1]
-    for _, _, after in play(steps, 9):
+    for _, _, after in play(seed, length, 9):
         state = after
     # Hundredths of a second: sessions last less than a minute, so that `now` falls among the tabs' ages.
     a_day_before, now = time_at(past_a_day + 5), time_at(past_a_day + 5, day=2)
@@ -534,7 +460,7 @@ class Traveller:
 
 
 @settings(max_examples=examples(200))
-@given(st.lists(st.tuples(a_note, a_note), max_size=12))
+@given(st.lists(st.tuples(st.sampled_from(NOTES), st.sampled_from(NOTES)), max_size=12))
 @example([(NOTES[0], NOTES[1]), (NOTES[1], NOTES[0]), (NOTES[0], NOTES[2])])
 def test_a_former_path_leads_to_a_note_that_left_it_or_nowhere(moves: list[tuple[NoteId, NoteId]]) -> None:
     travellers = [Traveller(path) for path in NOTES]

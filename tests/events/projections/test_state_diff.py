@@ -1,6 +1,6 @@
 """The difference of two states: whole, and readable."""
 
-from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -8,34 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.random_log import V, W, opened, random_log, recorded, time_at
 
-from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.ids import NoteId, TabId
 from workspaced_events.projections.state_diff import Change, changes, lines
 from workspaced_events.projections.workspace_fold import apply
-from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Data
+from workspaced_events.schema.catalogue import Data
 
 NOTES = [NoteId(f"{name}.md") for name in "abcde"]
-VAULTS = [VaultId("v1"), VaultId("v2")]
 KEYED = ("pinnedNotes", "temporaryTabs", "recentNotes", "archived", "vaults", "sharing", "volunteering")
-
-
-def time_of(seq: int) -> str:
-    return f"2026-01-01T00:{seq // 60:02}:{seq % 60:02}.000000Z"
-
-
-def states_of(actions: Iterable[tuple[Data, VaultId]]) -> list[WorkspaceState]:
-    """The empty state, then the one after each action."""
-    states = [EMPTY]
-    for seq, (data, vault) in enumerate(actions, start=1):
-        event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time_of(seq), "ui", vault, data)
-        states.append(apply(states[-1], event))
-    return states
-
-
-def opened(vault: VaultId = VAULTS[0]) -> Data:
-    return c.VaultOpened(vault, vault, f"/{vault}")
 
 
 def pinned(*notes: str) -> list[Data]:
@@ -44,7 +27,7 @@ def pinned(*notes: str) -> list[Data]:
 
 def said(*actions: Data) -> list[str]:
     """What the last of `actions` changed, for people."""
-    states = states_of((each, VAULTS[0]) for each in (opened(), *actions))
+    states = list(accumulate(recorded(*opened(V), *actions), apply, initial=EMPTY))
     return lines(changes(to_json(states[-2]), to_json(states[-1])))
 
 
@@ -80,37 +63,10 @@ def patched(entries: dict[str, Any], found: list[Change]) -> dict[str, Any]:
     return {key: kept[key] for key in order}
 
 
-A_NOTE = st.sampled_from(NOTES)
-A_VAULT = st.sampled_from(VAULTS)
-AN_ACTION: st.SearchStrategy[Data] = st.one_of(
-    st.builds(c.ActiveNoteSet, note=A_NOTE),
-    st.just(c.ActiveNoteCleared()),
-    st.builds(c.SelectionChanged, note=A_NOTE, start_line=st.just(1), end_line=st.integers(1, 3)),
-    st.builds(c.NotePinned, note=A_NOTE, index=st.none() | st.integers(0, 3)),
-    st.builds(c.NoteUnpinned, note=A_NOTE),
-    st.builds(c.TemporaryTabOpened, note=A_NOTE, source=st.just("search")),
-    st.builds(c.TemporaryTabClosed, note=A_NOTE),
-    st.builds(c.TemporaryTabsReordered, tab_ids=st.permutations(["tab-3", "tab-4"]).map(tuple)),
-    st.builds(c.NoteRenamed, from_=A_NOTE, to=A_NOTE),
-    st.builds(c.NoteDeleted, note=A_NOTE),
-    st.builds(c.NoteArchived, note=A_NOTE),
-    st.builds(c.NoteUnarchived, note=A_NOTE),
-    st.builds(c.VaultOpened, vault_id=A_VAULT, name=st.just("n"), path=st.sampled_from(["/x", "/y"])),
-    st.builds(c.VaultClosed, vault_id=A_VAULT),
-    st.builds(c.VaultSwitched, vault_id=A_VAULT),
-    st.builds(c.SharingSet, client=st.sampled_from(["one", "two"]), level=st.sampled_from(["all", "none"])),
-    st.builds(
-        c.VolunteeringSet, client=st.sampled_from(["one", "two"]), volunteering=st.sampled_from(["on", "off"])
-    ),
-)
-
-
 @settings(max_examples=examples(300))
-@given(st.lists(st.tuples(AN_ACTION, A_VAULT), max_size=30), st.integers(0, 30), st.booleans())
-def test_the_changes_lead_from_any_state_to_any_other(
-    actions: list[tuple[Data, VaultId]], first: int, backwards: bool
-) -> None:
-    states = states_of([(opened(), VAULTS[0]), *actions])
+@given(st.integers(0, 10_000), st.integers(2, 60), st.integers(0, 30), st.booleans())
+def test_the_changes_lead_from_any_state_to_any_other(seed: int, count: int, first: int, backwards: bool) -> None:
+    states = list(accumulate(random_log(seed, count, (V, W)), apply, initial=EMPTY))
     pair = [states[min(first, len(states) - 1)], states[-1]]
     before, after = (to_json(state) for state in (reversed(pair) if backwards else pair))
     found = changes(before, after)
@@ -138,7 +94,7 @@ SEARCH_A = c.TemporaryTabOpened(note=NOTES[0], source="search")
 @pytest.mark.parametrize(
     ("actions", "expected"),
     [
-        ([], ["vault none -> v1", "open vault + v1 /v1"]),
+        ([], ["vault none -> v", "open vault + v /v"]),
         (pinned("a.md"), ["pinned + a.md at 0"]),
         ([*pinned("a.md", "b.md"), c.NotePinned(note=NoteId("c.md"), index=1)], ["pinned + c.md at 1"]),
         ([*pinned("a.md"), c.NoteUnpinned(note=NOTES[0])], ["pinned - a.md", "tab + tab-3 a.md at 0"]),
@@ -163,13 +119,13 @@ SEARCH_A = c.TemporaryTabOpened(note=NOTES[0], source="search")
         ([c.ActiveNoteSet(note=NOTES[0]), SELECTED], ["selected none -> a.md 1-2"]),
         (
             [c.ActiveNoteSet(note=NOTES[0]), SELECTED, SELECTED],
-            [f"selected a.md 1-2: at {time_of(3)} -> {time_of(4)}"],
+            [f"selected a.md 1-2: at {time_at(3)} -> {time_at(4)}"],
         ),
         ([c.NoteArchived(note=NOTES[0])], ["archived + a.md"]),
         ([c.SharingSet("Claude", "none")], ["shared + claude: none"]),
         ([c.VolunteeringSet("Claude", "off")], ["volunteered + claude: off"]),
         ([c.SharingSet("x", "none"), c.SharingSet("x", "names")], ["shared x none -> names"]),
-        ([*pinned("a.md"), SEARCH_A], [f"last updated {time_of(2)} -> {time_of(3)}"]),
+        ([*pinned("a.md"), SEARCH_A], [f"last updated {time_at(2)} -> {time_at(3)}"]),
         ([c.DaemonStopped("SIGTERM")], []),
     ],
 )

@@ -1,7 +1,6 @@
 """Visits: what begins and ends one, and that what is kept equals what is folded anew."""
 
 import itertools
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from support.profiles import examples
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_of
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Event, UnknownEvent
+from workspaced_events.schema.catalogue import ENTRY_OF, Event
 
 V1, V2 = VaultId("v1"), VaultId("v2")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "c", "日記"))
@@ -124,12 +123,6 @@ def test_renames_in_a_row_lead_to_where_each_note_is_now(
     assert tuple(note for note, _at, _until in seen(events)) == names
 
 
-def test_unknown_events_are_ignored() -> None:
-    unknown = UnknownEvent(2, EventId("x"), time_at(2), "ui", V1, "note_hovered", msgspec.Raw(b'{"note":"b.md"}'))
-    assert seen([event(1, SET_A), unknown, event(3, CLEARED)]) == [(A, 1, 3)]
-    assert seen([event(1, SET_A), unknown, event(3, STARTED)]) == [(A, 1, 2)]
-
-
 # -- how much is remembered --
 
 
@@ -148,27 +141,7 @@ def test_an_old_visit_begins_where_its_note_was_set_again() -> None:
     assert begun[8] == [(3, time_at(7))]
 
 
-def test_a_visit_that_never_ends_moves_on_with_the_window() -> None:
-    source = Log()
-    log = VisitLog(source, Bounds(events=5, visits=7, slack=1))
-    log.visits(V1, 0)
-    for seq in range(1, 40):
-        source.events.append(event(seq, SET_A))
-        log.feed(source.events[-1:])
-        assert log.visits_nonblocking(V1, seq) == [Visit(A, max(1, seq - 4), time_at(max(1, seq - 4)), None)]
-
-
 # -- what is kept --
-
-
-def test_nothing_is_read_before_somebody_asks() -> None:
-    source = Log(events_of(SET_A))
-    log = VisitLog(source)
-    log.feed(source.events)
-    assert source.reads == 0
-    assert log.visits_nonblocking(V1, 1) is None
-    assert len(log.visits(V1, 1)) == 1
-    assert log.visits_nonblocking(V1, 1) == log.visits(V1, 1)
 
 
 def test_what_is_fed_need_not_be_read() -> None:
@@ -181,19 +154,6 @@ def test_what_is_fed_need_not_be_read() -> None:
     log.feed(source.events[1:])
     assert log.visits_nonblocking(V1, 2) == [Visit(A, 1, time_at(1), time_at(2)), Visit(B, 2, time_at(2), None)]
     assert source.reads == reads
-
-
-def test_a_gap_is_read_and_what_is_fed_twice_counts_once() -> None:
-    source = Log(events_of(SET_A, SET_B))
-    log = VisitLog(source)
-    log.visits(V1, 2)
-    source.events += [event(3, SET_A), event(4, SET_B), event(5, SET_A)]
-    log.feed(source.events[4:])
-    assert log.visits_nonblocking(V1, 5) is None
-    assert [visit.seq for visit in log.visits(V1, 5)] == [1, 2, 3, 4, 5]
-    log.feed(source.events[1:])
-    log.feed([])
-    assert [visit.seq for visit in log.visits(V1, 5)] == [1, 2, 3, 4, 5]
 
 
 def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None:
@@ -230,14 +190,6 @@ def test_a_question_about_the_distant_past_does_not_make_it_read_everything() ->
     assert source.reads <= 32
 
 
-def test_an_answer_does_not_move_when_the_log_grows() -> None:
-    source = Log(events_of(SET_A))
-    log = VisitLog(source)
-    before = log.visits(V1, 1)
-    log.feed([event(2, c.NoteRenamed(A, B)), event(3, CLEARED)])
-    assert before == [Visit(A, 1, time_at(1), None)]
-
-
 def test_events_fed_while_the_log_is_read_are_not_missed() -> None:
     source = Log(events_of(SET_A, SET_B), chunk=1)
     log = VisitLog(source)
@@ -255,18 +207,6 @@ def test_events_fed_while_the_log_is_read_are_not_missed() -> None:
     source.events.append(event(len(source.events) + 1, CLEARED))
     log.feed(source.events[-1:])
     assert log.visits_nonblocking(V1, len(source.events)) == visits_of(source.events, V1)
-
-
-def test_threads_that_ask_at_once_get_the_same_answer() -> None:
-    source = Log(events_of(*[SET_A, SET_B] * 200), chunk=7)
-    log = VisitLog(source)
-    answers: list[Sequence[Visit]] = []
-    threads = [threading.Thread(target=lambda: answers.append(log.visits(V1, 400))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == [visits_of(source.events, V1)] * 4
 
 
 def test_the_cost_of_renames_grows_with_their_number() -> None:
@@ -385,14 +325,3 @@ def test_what_is_kept_is_what_a_fold_of_the_last_events_gives(
             assert warm is None or warm == expected
             if data.draw(st.booleans()):
                 assert log.visits(vault, until) == expected
-
-
-@settings(max_examples=examples(50))
-@given(sessions)
-def test_a_log_read_once_is_warm_wherever_memory_reaches(events: list[Event]) -> None:
-    source = Log(events)
-    log = VisitLog(source)
-    log.visits(V1, len(events))
-    last_rename = max((each.seq for each in events if isinstance(each.data, c.NoteRenamed)), default=0)
-    for until in range(last_rename, len(events) + 1):
-        assert log.visits_nonblocking(V1, until) == visits_of(events[:until], V1)

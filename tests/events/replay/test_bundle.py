@@ -14,8 +14,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from support.golden_log import EVERY
 
-from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
+from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
 from workspaced_events.projections.visits import VisitFold, VisitStream, visits_from
 from workspaced_events.projections.workspace_fold import FOLD_VERSION, fold_all
@@ -59,19 +61,8 @@ def called(as_of: int, **fields: Any) -> c.ToolCalled:
 
 
 def prompt(as_of: int, talk: ConversationId = TALK) -> c.PromptAssembled:
-    return c.PromptAssembled(
-        conversation=talk,
-        message=MessageId("m"),
-        as_of_seq=as_of,
-        inputs_sha256=NAME,
-        manifest_sha256=NAME,
-        layer_hashes=c.LayerHashes(*[NAME] * 5),
-        combined_hash=NAME,
-        prefix_tokens=5,
-        estimate=9,
-        seed_estimate=9,
-        limit=99,
-    )
+    made: c.PromptAssembled = EVERY["prompt_assembled"].data
+    return replace(made, conversation=talk, message=MessageId("m"), as_of_seq=as_of)
 
 
 class Held:
@@ -191,17 +182,6 @@ def test_a_part_begins_earlier_where_a_call_rests_on_a_state_that_was_over() -> 
     assert cut(Held(events).source, last=2).first == 5
 
 
-def test_a_call_that_such_a_part_takes_in_has_its_state_too() -> None:
-    set_a, set_b = c.ActiveNoteSet(NOTES[0]), c.ActiveNoteSet(NOTES[1])
-    events = log_of(set_a, set_b, set_a, called(3), called(4))  # 3 to 7
-    assert cut(Held(events).source, last=1).first == 4
-
-
-def test_many_calls_of_one_state_do_not_make_a_part_longer() -> None:
-    events = log_of(c.ActiveNoteSet(NOTES[0]), *[called(3)] * 50)
-    assert cut(Held(events).source, last=5).first == len(events) - 4
-
-
 def test_a_call_about_a_far_past_makes_a_part_only_so_much_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LEAD_EVENTS_MAX >= 1_000
     monkeypatch.setattr(log_slice, "LEAD_EVENTS_MAX", 5)
@@ -234,11 +214,6 @@ def test_a_prompt_of_a_conversation_that_did_not_change_makes_no_part_longer() -
 def test_a_part_without_events_is_refused(bounds: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         cut(Held(log_of(c.ActiveNoteCleared())).source, **bounds)
-
-
-def test_an_empty_log_has_no_part() -> None:
-    with pytest.raises(InvalidArgument):
-        cut(Held([]).source)
 
 
 # -- what a bundle holds --
@@ -278,12 +253,6 @@ def test_a_bundle_is_a_zip_file_that_other_programs_read(part: Slice) -> None:
     }
 
 
-def test_of_one_part_one_file_is_made_whatever_the_order_of_blobs(part: Slice) -> None:
-    held = Held(part.events, {sha256(each).hexdigest(): each for each in (TEXT, b"x", b"y")})
-    same = Slice("log-1", part.start, part.visits_json, part.events, held.blob)
-    assert bundled(same, list(held.blobs)) == bundled(same, [*reversed(held.blobs), NAME])
-
-
 def test_blobs_are_given_back_by_their_names(part: Slice) -> None:
     with opened(bundled(part, [NAME])) as source:
         assert source.blob(NAME) == TEXT
@@ -320,17 +289,6 @@ def test_a_bundle_is_read_from_a_pipe(part: Slice, tmp_path: Path) -> None:
     with open_source(pipe) as source:
         assert replay(source).last_seq == replay(source).last_seq == 6
     writer.join()
-
-
-def test_what_a_sink_raises_goes_through(part: Slice) -> None:
-    class Enough(ValueError):
-        pass
-
-    def sink(_events: list[Event]) -> None:
-        raise Enough
-
-    with opened(bundled(part)) as source, pytest.raises(Enough):
-        source.feed(sink)
 
 
 def test_a_start_folded_by_another_version_is_mentioned(part: Slice) -> None:
@@ -377,66 +335,49 @@ def read_whole(content: bytes) -> None:
         source.blob(NAME)
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "state.json", "visits.json", "log.jsonl"])
-def test_a_bundle_without_one_of_its_parts_is_refused(part: Slice, name: str) -> None:
-    with pytest.raises(InvalidArgument if name == "manifest.json" else LogDamaged):
-        read_whole(remade(bundled(part), {name: lambda _content: None}))
+PARTS = ("manifest.json", "state.json", "visits.json", "log.jsonl")
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "state.json", "visits.json", "log.jsonl"])
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"null", b"[" * 100_000, b'{"workspaced":"log"}', b"7"])
-def test_a_bundle_with_nonsense_in_one_of_its_parts_is_refused(part: Slice, name: str, content: bytes) -> None:
-    if name == "state.json" and content.startswith(b"{"):
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("content", [None, b"", b"\xff", b"null", b"[" * 100_000, b'{"workspaced":"log"}'])
+def test_a_bundle_without_one_of_its_parts_or_with_nonsense_in_it_is_refused(
+    part: Slice, name: str, content: bytes | None
+) -> None:
+    if name == "state.json" and content is not None and content.startswith(b"{"):
         content = b'{"seq":"1"}'  # every field of a state may be left out
     with pytest.raises((InvalidArgument, LogDamaged)):
         read_whole(remade(bundled(part), {name: lambda _content: content}))
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("first", 1), ("first", 5), ("last", 5), ("last", 7), ("first", 7), ("last", 0), ("log", "another")],
+    ("name", "field", "value"),
+    [
+        *[("manifest.json", "first", value) for value in (1, 5, 7)],
+        *[("manifest.json", "last", value) for value in (0, 5, 7)],
+        ("manifest.json", "log", "another"),
+        ("state.json", "seq", 4),
+        ("visits.json", "seq", 4),
+    ],
 )
-def test_a_manifest_that_does_not_fit_its_log_is_refused(part: Slice, field: str, value: Any) -> None:
-    def change(manifest: dict[str, Any]) -> None:
-        manifest[field] = value
-
+def test_a_manifest_or_a_start_that_does_not_fit_the_log_is_refused(
+    part: Slice, name: str, field: str, value: Any
+) -> None:
     with pytest.raises(LogDamaged):
-        read_whole(remade(bundled(part), {"manifest.json": changed(change)}))
+        read_whole(remade(bundled(part), {name: changed(lambda found: found.update({field: value}))}))
 
 
-def test_a_start_of_another_moment_is_refused(part: Slice) -> None:
-    for name, field in (("state.json", "seq"), ("visits.json", "seq")):
-
-        def change(start: dict[str, Any], field: str = field) -> None:
-            start[field] = 4
-
-        with pytest.raises(LogDamaged):
-            read_whole(remade(bundled(part), {name: changed(change)}))
+@pytest.mark.parametrize("lines", [slice(0, -1), slice(0, 1), slice(None, None, 2)], ids=str)
+def test_events_that_are_missing_are_found(part: Slice, lines: slice) -> None:
+    some: dict[str, Change] = {"log.jsonl": lambda content: b"".join(content.splitlines(True)[lines])}
+    with pytest.raises(LogDamaged):
+        read_whole(remade(bundled(part), some))
 
 
-def test_events_that_are_missing_or_swapped_are_found(part: Slice) -> None:
-    for lines in (slice(0, -1), slice(0, 1), slice(None, None, 2)):
-        with pytest.raises(LogDamaged):
-            read_whole(
-                remade(
-                    bundled(part),
-                    {"log.jsonl": lambda content, lines=lines: b"".join(content.splitlines(True)[lines])},  # type: ignore[misc]
-                )
-            )
-
-
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [({"version": 2}, "INVALID_ARGUMENT"), ({"workspaced": "log"}, "INVALID_ARGUMENT")],
-)
-def test_a_newer_version_and_another_kind_are_named(part: Slice, changes: dict[str, Any], code: str) -> None:
-    content = remade(
-        bundled(part), {"manifest.json": changed(lambda manifest: manifest.update(changes))}, {"newer.json": b"{}"}
-    )
-    with pytest.raises(WorkspacedError) as caught:
-        opened(content)
-    assert caught.value.code == code
-    assert "standard input" in caught.value.message
+@pytest.mark.parametrize("changes", [{"version": 2}, {"workspaced": "log"}])
+def test_a_newer_version_and_another_kind_are_named(part: Slice, changes: dict[str, Any]) -> None:
+    newer = {"manifest.json": changed(lambda manifest: manifest.update(changes))}
+    with pytest.raises(InvalidArgument, match="standard input"):
+        opened(remade(bundled(part), newer, {"newer.json": b"{}"}))
 
 
 @pytest.mark.parametrize(

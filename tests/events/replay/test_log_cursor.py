@@ -1,9 +1,7 @@
 """Moments of a log: found by sequence and by time, and read from in both directions."""
 
-import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -136,31 +134,6 @@ def test_a_log_that_grows_is_read_to_its_new_end() -> None:
     assert [each.seq for each in reader] == list(range(1_001, 1_300))
 
 
-def test_a_state_folded_before_is_not_folded_again() -> None:
-    log = Log([event(seq, 1) for seq in range(1, 5_001)], page=100)
-    moments = LogMoments(log)
-    moments.state_at(4_990)
-    log.reads = 0
-    assert moments.state_at(4_995).seq == 4_995
-    assert log.reads <= 2
-
-
-def test_states_are_the_same_for_whoever_asks_at_the_same_time() -> None:
-    log = Log([event(seq, 1) for seq in range(1, 2_001)], page=64)
-    moments = LogMoments(log)
-    barrier = threading.Barrier(4)
-
-    def ask(start: int) -> bool:
-        barrier.wait(60)
-        return all(
-            moments.state_at(seq).of(V).active == fold_all(log.events[:seq], EMPTY).of(V).active
-            for seq in range(start, 2_001, 499)
-        )
-
-    with ThreadPoolExecutor(4) as threads:
-        assert all(threads.map(ask, (1, 2, 300, 499)))
-
-
 # -- over a real one --
 
 
@@ -178,17 +151,6 @@ def real(tmp_path: Path) -> Iterator[Journal]:
         journal.writer.commit()
     yield journal
     journal.writer.close()
-
-
-def test_pages_reach_over_segments(real: Journal, tmp_path: Path) -> None:
-    moments = LogMoments(real.log)
-    assert len(list((tmp_path / "data" / "log").iterdir())) > 5
-    assert [event.seq for event in moments.before(1_501)] == list(range(1_501, 0, -1))
-    assert [event.seq for event in moments.after(0)] == list(range(1, 1_502))
-    for seq in (1, 2, 511, 512, 513, 1_501):
-        assert moments.moment(seq).seq == seq
-        active = moments.state_at(seq).of(V).active
-        assert (active.id if active else None) == (f"{seq - 2}.md" if seq > 1 else None)
 
 
 def test_damage_is_said_by_whoever_comes_to_it(real: Journal, tmp_path: Path) -> None:
