@@ -348,7 +348,7 @@ def run(factory: Any, load: Load, *, say: Callable[[dict[str, Any]], object], **
     """One run against a daemon that `factory` starts; what failed. `say` is given a line a minute."""
     chance = random.Random(load.seed)
     notes = {f"n{number}.md": a_note(chance, f"Note {number}") for number in range(NOTES)}
-    env = {"WORKSPACED_CACHE_BYTES": str(CACHE_BYTES), **options.pop("env", {})}
+    env = {"WORKSPACED_CACHE_BYTES": str(CACHE_BYTES)}
     soak = Soak(factory("--reconcile-s", "20", notes=notes, env=env, **options), load)
     soak.fill()
     steps = [soak.publish] * PUBLISHERS + [soak.edit, soak.subscribe]

@@ -3,7 +3,7 @@
 import importlib
 import sys
 from collections.abc import Iterator
-from itertools import groupby, pairwise
+from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,24 +41,6 @@ def tight(bench):
 @pytest.fixture(scope="module")
 def turns(bench, words, tight):
     return bench.prompt_scenarios.turns_of(tight, words, 1, TURNS)
-
-
-def bare(prompt):
-    return [(block.role, block.text) for block in prompt]
-
-
-@pytest.mark.parametrize("name", ["append_only", "step_by_step"])
-def test_a_transcript_only_grows_until_its_oldest_turns_go(bench, tight, turns, name):
-    prompts = list(bench.transcripts.BASELINES[name](tight, turns))
-
-    head, cuts = len(bench.transcripts.head_of(tight)), 0
-    for before, prompt in pairwise(map(bare, prompts)):
-        oldest = before.index(prompt[head])
-        assert prompt[head : head + len(before) - oldest] == before[oldest:]
-        cuts += oldest > head
-    assert len(prompts) == TURNS + sum(turn.result is not None for turn in turns)
-    assert cuts > 0
-    assert all(sum(block.mark for block in prompt) <= 4 for prompt in prompts)
 
 
 def test_our_prompts_hold_the_question_and_the_notes_of_their_turn(bench, tight, turns):

@@ -13,8 +13,6 @@ import httpx2
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it asks the network for prices otherwise
 
 SYSTEM = "Help with notes."
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-URL = f"data:image/png;base64,{PNG}"
 FOUND = "Alpha is the first."
 """What the tool `search_workspace` answers."""
 
@@ -43,7 +41,7 @@ class Chat(Protocol):
     """What the framework sent, oldest first."""
     history: Any
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
+    async def ask(self, words: str) -> str:
         """The model's answer; the exchange is kept."""
         ...
 
@@ -80,9 +78,8 @@ class OpenAIChat(_OnHttpx):
         self.history.append({"role": "user", "content": content})
         return await self.client.chat.completions.create(model="any", messages=self.history, **more)
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
-        blocks = [{"type": "text", "text": words}, {"type": "image_url", "image_url": {"url": URL}}]
-        done = await self._call(blocks if image else words)
+    async def ask(self, words: str) -> str:
+        done = await self._call(words)
         self.history.append({"role": "assistant", "content": done.choices[0].message.content})
         return str(done.choices[0].message.content)
 
@@ -135,10 +132,8 @@ class Anthropic(_OnHttpx):
         self.history.append({"role": "assistant", "content": text})
         return text
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
-        source = {"type": "base64", "media_type": "image/png", "data": PNG}
-        blocks = [{"type": "text", "text": words}, {"type": "image", "source": source}]
-        done = await self.client.messages.create(**self._params(blocks if image else words))
+    async def ask(self, words: str) -> str:
+        done = await self.client.messages.create(**self._params(words))
         return self._keep(done.content[0].text)
 
     async def stream(self, words: str) -> str:
@@ -162,13 +157,8 @@ class Gemini(_OnHttpx):
         config = GenerateContentConfig(system_instruction=SYSTEM)
         self.chat = self.client.aio.chats.create(model="any", config=config)
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
-        import base64
-
-        from google.genai.types import Part
-
-        picture = Part.from_bytes(data=base64.b64decode(PNG), mime_type="image/png")
-        done = await self.chat.send_message([words, picture] if image else words)
+    async def ask(self, words: str) -> str:
+        done = await self.chat.send_message(words)
         self.history = self.chat.get_history()
         return str(done.text)
 
@@ -194,11 +184,10 @@ class LangChain(_OnHttpx):
         model = ChatOpenAI(model="any", base_url=f"{url}/v1", api_key="none", http_async_client=http)
         self.agent = create_agent(model, [search_workspace], system_prompt=SYSTEM)
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
+    async def ask(self, words: str) -> str:
         from langchain_core.messages import HumanMessage
 
-        blocks = [{"type": "text", "text": words}, {"type": "image_url", "image_url": {"url": URL}}]
-        given = [*self.history, HumanMessage(blocks if image else words)]
+        given = [*self.history, HumanMessage(words)]
         self.history = (await self.agent.ainvoke({"messages": given}))["messages"]
         return str(self.history[-1].text)
 
@@ -233,11 +222,8 @@ class PydanticAI(_OnHttpx):
             """Searches."""
             return FOUND
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
-        from pydantic_ai import BinaryContent
-
-        given = [words, BinaryContent.from_data_uri(URL)] if image else words
-        done = await self.agent.run(given, message_history=self.history)
+    async def ask(self, words: str) -> str:
+        done = await self.agent.run(words, message_history=self.history)
         self.history = done.all_messages()
         return str(done.output)
 
@@ -268,15 +254,10 @@ class OpenAIAgents(_OnHttpx):
         model = agents.OpenAIResponsesModel("any", client)
         self.agent = agents.Agent("helper", instructions=SYSTEM, model=model, tools=[search_workspace])
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
+    async def ask(self, words: str) -> str:
         from agents import Runner
 
-        blocks = [
-            {"type": "input_text", "text": words},
-            {"type": "input_image", "image_url": URL, "detail": "auto"},
-        ]
-        given = [*self.history, {"role": "user", "content": blocks if image else words}]
-        done = await Runner.run(self.agent, given)
+        done = await Runner.run(self.agent, [*self.history, {"role": "user", "content": words}])
         self.history = done.to_input_list()
         return str(done.final_output)
 

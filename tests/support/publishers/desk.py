@@ -5,7 +5,6 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import pytest
@@ -52,13 +51,11 @@ class Desk:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if folder := os.environ.get("EDITORS_KEPT"):
             self._keep(Path(folder))
         for editor in self._editors:
-            editor.__exit__(kind, error, trace)
+            editor.end()
 
     def _keep(self, folder: Path) -> None:
         """Copies the daemon's log, and pictures of the editors that have them, below a folder (`make editors`)."""

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from support.obsidian import ANSWER_S, MISSING, Person
 from support.publishers.protocol import ABILITIES
@@ -19,12 +18,7 @@ class Obsidian:
     def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
         self._person = Person(home, cwd, env, vault)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def end(self) -> None:
         self._person.end()
 
     def open(self, path: Path) -> None:
