@@ -1,13 +1,12 @@
 """Damaged and missing texts of the log (`blobs/`): they are found, named, and never acknowledged as kept."""
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import ANSWER_S
+from support.crowd import degraded
 
 from workspaced_events.blobs.durable import packed, read_blob
 from workspaced_events.log.disk import RealDisk
@@ -44,15 +43,6 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def degraded(client: Any, *, until: Callable[[list[str]], bool]) -> list[str]:
-    """What the daemon says is degraded, once that is as expected: the blobs are looked at beside serving."""
-    deadline = time.monotonic() + ANSWER_S
-    while not until(said := client.call("workspaced/status")["degraded"]):
-        assert time.monotonic() < deadline, said
-    result: list[str] = said
-    return result
-
-
 @pytest.mark.fault(row=49)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew_before_it_is_acknowledged(
@@ -77,7 +67,7 @@ def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew_before_it_is
 
     running.start()
     client = running.connect()
-    (problem,) = degraded(client, until=bool)
+    (problem,) = degraded(client, bool)
     assert name in problem
     environment = {"WORKSPACED_DATA_DIR": str(running.data)}
     findings = json.loads(running.cli("doctor", "--json", env=environment).stdout)
@@ -97,7 +87,7 @@ def test_row_49_agents_are_told_how_many_texts_are_damaged_and_not_which(daemon:
     assert running.stop() == 0
     flipped(path)
     running.start()
-    degraded(running.connect(), until=bool)
+    degraded(running.connect(), bool)
     wire = running.wire()
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
     wire.ask("initialize", hello)
@@ -117,7 +107,7 @@ def test_row_49_a_start_looks_at_the_tail_and_verify_at_all_of_it(daemon: Any) -
     flipped(old)
     flipped(new)
     running.start()
-    (problem,) = degraded(running.connect(), until=bool)
+    (problem,) = degraded(running.connect(), bool)
     assert new.name in problem and old.name not in problem
     verified = running.cli("log", "verify", "--data-dir", str(running.data))
     assert verified.returncode == 4 and old.name in verified.stderr and new.name in verified.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import Crowd, look, publish, verified
+from support.crowd import Crowd, degraded, look, publish, segment, verified
 from support.daemon import ANSWER_S, refusal
 
 from workspaced.errors import RemoteError
@@ -22,11 +22,6 @@ MEGABYTE = 1024 * 1024
 LONG = "/".join(["d" * 200] * 4) + ".md"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: prlimit and strace")
 pytestmark = LINUX
-
-
-def segment(running: Any) -> Path:
-    """The open segment."""
-    return max((running.data / "log").glob("*.wlog"))
 
 
 def stop_poisoned(running: Any) -> None:
@@ -186,10 +181,8 @@ def test_row_60_a_start_on_a_full_disk_answers_and_records_once_there_is_room(
 
     ballast.unlink()
     acknowledged["room"] = published_at_last(client, look("b.md", "room"))
-    deadline = time.monotonic() + ANSWER_S
     # On so small a disk what agents are shown is never kept.
-    while [each for each in client.call("workspaced/status")["degraded"] if "is not kept" not in each]:
-        assert time.monotonic() < deadline
+    degraded(client, lambda found: all("is not kept" in each for each in found))
     assert client.state()["activeNote"]["id"] == "b.md"
     assert client.tool("get_note_by_reference", {"reference": "a.md"})["success"] is True
     running.restart()

@@ -7,12 +7,11 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support import DATA
-from support.crowd import Crowd, look, verified
+from support.crowd import Crowd, look, segment, verified
 from support.daemon import ANSWER_S
 
 from workspaced.errors import RemoteError
@@ -236,8 +235,7 @@ def test_row_25_ten_thousand_publishes_at_once_to_a_slow_disk_are_kept_or_refuse
     running = daemon("--no-watch")
     many = Crowd(running, 200)
     memory = running.memory_bytes()
-    (segment,) = (running.data / "log").glob("*.wlog")
-    inject(running, "fdatasync:delay_enter=200000", path=segment)
+    inject(running, "fdatasync:delay_enter=200000", path=segment(running))
     sending = threading.Thread(target=many.publish, args=(50, "many", 4))
     sending.start()
     peak = memory
@@ -313,9 +311,3 @@ def test_row_54_what_waits_for_the_disk_is_bounded_in_bytes_and_memory_is_given_
     assert peak - memory < 48 * MEGABYTE
     assert after - memory < 8 * MEGABYTE
     verified(running, acknowledged)
-
-
-def segment(running: Any) -> Path:
-    """The file that the log writes to."""
-    found: Path = max((running.data / "log").glob("*.wlog"))
-    return found

@@ -2,14 +2,12 @@
 
 import errno
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import look, publish, verified
-from support.daemon import ANSWER_S, refusal
+from support.crowd import degraded, look, publish, verified
+from support.daemon import refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's LD_PRELOAD")
 
@@ -19,15 +17,6 @@ SELECTION = {"note": "a.md", "startLine": 1, "endLine": 2}
 def selected(name: str) -> dict[str, Any]:
     """A selection whose text goes into a blob of its own."""
     return {"type": "selection_changed", "data": {**SELECTION, "text": name * 5_000}, "id": name}
-
-
-def degraded(client: Any, holds: Callable[[list[str]], bool]) -> list[str]:
-    """What `status` calls degraded, once it is as looked for: HEAD is written a moment after the answer."""
-    deadline = time.monotonic() + ANSWER_S
-    while not holds(found := client.call("workspaced/status")["degraded"]):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.01)
-    return list(found)
 
 
 def names_head(found: list[str]) -> bool:
