@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.daemon import Daemon
-from support.frameworks import FOUND, FRAMEWORKS, WITH_TOOLS, Chat
+from support.frameworks import FOUND, FRAMEWORKS, Chat
 from support.insertions import told, without
 from support.model_server import ModelServer
 
@@ -101,7 +101,7 @@ async def test_each_turn_begins_with_the_bytes_of_the_one_before_and_the_framewo
     check_bytes(server, made)
 
 
-@pytest.mark.parametrize("chat", WITH_TOOLS, indirect=True)
+@pytest.mark.parametrize("chat", ["openai-agents"], indirect=True)
 async def test_a_round_of_tools_keeps_its_insertion(chat: Make, server: ModelServer) -> None:
     made = chat()
     await made.ask("Please look for alpha.")

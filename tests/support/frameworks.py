@@ -1,6 +1,7 @@
 """Chats in agent frameworks and SDKs, alike for tests: each keeps its own history, and asks a model.
 
-A framework is imported when its chat is made. `history` is what the framework stored, as a text.
+A framework is imported when its chat is made. `history` is what the framework stored, as a text. What is built on
+the client of one of these, such as LangChain, runs in tests/docs/test_framework_page.py.
 """
 
 import json
@@ -168,73 +169,6 @@ class Gemini(_OnHttpx):
         return "".join(pieces)
 
 
-class LangChain(_OnHttpx):
-    """An agent with a tool, which is a graph of LangGraph."""
-
-    package = "langchain_openai"
-
-    def begin(self, url: str, http: httpx2.AsyncClient) -> None:
-        from langchain.agents import create_agent
-        from langchain_openai import ChatOpenAI
-
-        def search_workspace(query: str) -> str:
-            """Searches."""
-            return FOUND
-
-        model = ChatOpenAI(model="any", base_url=f"{url}/v1", api_key="none", http_async_client=http)
-        self.agent = create_agent(model, [search_workspace], system_prompt=SYSTEM)
-
-    async def ask(self, words: str) -> str:
-        from langchain_core.messages import HumanMessage
-
-        given = [*self.history, HumanMessage(words)]
-        self.history = (await self.agent.ainvoke({"messages": given}))["messages"]
-        return str(self.history[-1].text)
-
-    async def stream(self, words: str) -> str:
-        from langchain_core.messages import AIMessage, HumanMessage
-
-        given = [*self.history, HumanMessage(words)]
-        pieces = [
-            str(message.text)
-            async for message, _about in self.agent.astream({"messages": given}, stream_mode="messages")
-        ]
-        assert len(pieces) > 1
-        self.history = [*given, AIMessage("".join(pieces))]
-        return "".join(pieces)
-
-
-class PydanticAI(_OnHttpx):
-    """An agent with a tool."""
-
-    package = "pydantic_ai"
-
-    def begin(self, url: str, http: httpx2.AsyncClient) -> None:
-        from pydantic_ai import Agent
-        from pydantic_ai.models.openai import OpenAIChatModel
-        from pydantic_ai.providers.openai import OpenAIProvider
-
-        provider = OpenAIProvider(base_url=f"{url}/v1", api_key="none", http_client=http)
-        self.agent = Agent(OpenAIChatModel("any", provider=provider), instructions=SYSTEM)
-
-        @self.agent.tool_plain
-        def search_workspace(query: str) -> str:
-            """Searches."""
-            return FOUND
-
-    async def ask(self, words: str) -> str:
-        done = await self.agent.run(words, message_history=self.history)
-        self.history = done.all_messages()
-        return str(done.output)
-
-    async def stream(self, words: str) -> str:
-        async with self.agent.run_stream(words, message_history=self.history) as done:
-            pieces = [each async for each in done.stream_text(delta=True, debounce_by=None)]
-        assert len(pieces) > 1
-        self.history = done.all_messages()
-        return "".join(pieces)
-
-
 class OpenAIAgents(_OnHttpx):
     """An agent with a tool, on the responses API."""
 
@@ -275,10 +209,6 @@ FRAMEWORKS: dict[str, Any] = {
     "openai": OpenAIChat,
     "anthropic": Anthropic,
     "gemini": Gemini,
-    "langchain": LangChain,
-    "pydantic-ai": PydanticAI,
     "openai-agents": OpenAIAgents,
     "litellm": LiteLLM,
 }
-WITH_TOOLS = ("langchain", "pydantic-ai", "openai-agents")
-"""Those that call the tool `search_workspace` themselves."""
