@@ -19,8 +19,8 @@ class LanguageServer:
     lasting: ClassVar[str] = "lsp"
     missing: ClassVar[str | None] = None
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
-        self._client = LanguageClient({**env, "HOME": str(home)}, vault)
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self._client = LanguageClient(env, folder)
         self._open: list[Path] = []
         """The one that is worked in comes last."""
 

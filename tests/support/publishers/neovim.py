@@ -43,9 +43,8 @@ class Neovim:
     lasting: ClassVar[str] = "neovim"
     missing: ClassVar[str | None] = None if NVIM else "nvim is not installed (Debian: apt-get install neovim)"
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
-        self._editor = Editor(home, cwd, env)
-        self._editor.lua("vim.cmd('cd ' .. vim.fn.fnameescape(...))", str(vault))
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self._editor = Editor(Path(env["HOME"]), folder, env)
 
     def end(self) -> None:
         self._editor.close()

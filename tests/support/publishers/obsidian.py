@@ -15,8 +15,8 @@ class Obsidian:
     lasting: ClassVar[str] = "obsidian"
     missing: ClassVar[str | None] = MISSING
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
-        self._person = Person(home, cwd, env, vault)
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self._person = Person(env, folder)
 
     def end(self) -> None:
         self._person.end()

@@ -23,14 +23,12 @@ class PublishingEditor(Protocol):
     missing: ClassVar[str | None]
     """Why the editor cannot be started on this machine; None: it can."""
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
         """Starts the editor.
 
         Args:
-            home: of its user; the records of daemons lie below it.
-            cwd: the folder in which it is started.
-            env: its environment. `WORKSPACED_SOCKET` there is the one socket to use, and no daemon is looked for.
-            vault: the folder that is opened in it.
+            env: its environment; the records of daemons lie below its HOME.
+            folder: is opened in it.
         """
 
     # -- what a user does --

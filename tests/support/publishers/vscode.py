@@ -102,8 +102,8 @@ class VSCode:
     lasting: ClassVar[str] = "vscode"
     missing: ClassVar[str | None] = MISSING
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
-        self._window = Window([vault], {**env, "HOME": str(home)})
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self._window = Window(folder, env)
         self._is_over = False
 
     def end(self) -> None:
