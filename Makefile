@@ -143,7 +143,7 @@ $(VENV)/.frameworks: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,frameworks]'
 	@touch $(VENV)/.runtime $(VENV)/.dev $@
 
-# How agents' programs treat what a hook says, and nothing of ours: to be run before a release.
+# The agents' real programs with our hook, overlay, link and rules: to be run before a release.
 runtimes: $(VENV)/.runtimes
 	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) tests/runtimes
 

@@ -78,7 +78,7 @@ def figures(at: Place) -> Iterator[Figure]:
         return [window.do(MEASURE, ROUNDS, *paths) for _ in range(parts)]
 
     with daemon(at, vault, name="vscode") as running:
-        window = Window([vault], {"HOME": str(at.root), "WORKSPACED_SOCKET": str(running.socket)})
+        window = Window(vault, {"HOME": str(at.root), "WORKSPACED_SOCKET": str(running.socket)})
         measured(window, 1)  # so that what is measured is compiled
         yield _figure("running", measured(window))
         os.kill(running.pid, signal.SIGSTOP)

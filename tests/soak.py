@@ -344,12 +344,12 @@ def grown(base: Figures, found: Figures, bytes_max: int = GROWTH_BYTES_MAX) -> l
     ]
 
 
-def run(factory: Any, load: Load, *, say: Callable[[dict[str, Any]], object], **options: Any) -> list[str]:
+def run(factory: Any, load: Load, *, say: Callable[[dict[str, Any]], object]) -> list[str]:
     """One run against a daemon that `factory` starts; what failed. `say` is given a line a minute."""
     chance = random.Random(load.seed)
     notes = {f"n{number}.md": a_note(chance, f"Note {number}") for number in range(NOTES)}
-    env = {"WORKSPACED_CACHE_BYTES": str(CACHE_BYTES), **options.pop("env", {})}
-    soak = Soak(factory("--reconcile-s", "20", notes=notes, env=env, **options), load)
+    env = {"WORKSPACED_CACHE_BYTES": str(CACHE_BYTES)}
+    soak = Soak(factory("--reconcile-s", "20", notes=notes, env=env), load)
     soak.fill()
     steps = [soak.publish] * PUBLISHERS + [soak.edit, soak.subscribe]
     threads = [threading.Thread(target=soak.work, args=each, daemon=True) for each in enumerate(steps)]

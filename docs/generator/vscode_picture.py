@@ -46,7 +46,7 @@ def main() -> None:
         daemon.stop()
         daemon.vault = daemon.root / "notes"
         daemon.start()
-        window = Window([daemon.vault], daemon.env, {"workbench.colorTheme": "Default Light Modern"})
+        window = Window(daemon.vault, daemon.env, {"workbench.colorTheme": "Default Light Modern"})
         png = take(window, daemon.vault)
         window.kill()
     finally:

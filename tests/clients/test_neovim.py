@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 from support import ROOT
 from support.neovim import ANSWER_S, NVIM, PLUGIN, Editor
+from support.publishers.desk import shown
 
 pytestmark = pytest.mark.skipif(NVIM is None, reason="nvim is not installed (Debian: apt-get install neovim)")
-
-State = dict[str, Any]
 
 
 @pytest.fixture
@@ -34,18 +33,6 @@ def editor() -> Iterator[Callable[..., Editor]]:
     yield start
     for each in made:
         each.close()
-
-
-def active(state: State) -> str | None:
-    return state["activeNote"]["id"] if state["activeNote"] else None
-
-
-def pins(state: State) -> list[str]:
-    return [pin["id"] for pin in state["pinnedNotes"]]
-
-
-def tabs(state: State) -> list[str]:
-    return [tab["noteId"] for tab in state["temporaryTabs"]]
 
 
 def events(client: Any, *, of_editor: bool = True) -> list[dict[str, Any]]:
@@ -68,8 +55,7 @@ def test_windows_become_active_note_tabs_and_pins_and_go_when_closed(daemon: Any
 
     def shows(note: str | None, tabbed: list[str], pinned: list[str]) -> None:
         nvim.settled()
-        state = client.state()
-        assert (active(state), tabs(state), pins(state)) == (note, tabbed, pinned)
+        assert shown(client.state()) == (note, tabbed, pinned)
 
     nvim.do("edit a.md")
     shows("a.md", [], [])
@@ -99,7 +85,7 @@ def test_windows_become_active_note_tabs_and_pins_and_go_when_closed(daemon: Any
     until_type(client, "temporary_tab_closed", since=before)
     until_type(client, "active_note_cleared", since=before)
     last = client.state()
-    assert (tabs(last), pins(last)) == ([], ["a.md"]), "pins outlast the editor"
+    assert shown(last)[1:] == ([], ["a.md"]), "pins outlast the editor"
 
 
 def test_what_is_no_note_keeps_the_last_one_until_it_is_closed(shared: Any, editor: Any) -> None:
@@ -115,12 +101,12 @@ def test_what_is_no_note_keeps_the_last_one_until_it_is_closed(shared: Any, edit
         before = len(events(client))
         nvim.do(away)
         nvim.settled()
-        assert active(client.state()) == "a.md" and len(events(client)) == before, away
+        assert shown(client.state()).active == "a.md" and len(events(client)) == before, away
         if "nvim_open_win" in away:
             nvim.do("wincmd p")  # from within a floating window Neovim deletes no buffer
         nvim.do("bdelete! a.md", "only")
         nvim.settled()
-        assert active(client.state()) is None and tabs(client.state()) == [], away
+        assert shown(client.state())[:2] == (None, []), away
     nvim.do("enew", "WorkspacedPin")
     assert "no file" in nvim.messages()
 
@@ -132,10 +118,10 @@ def test_a_vault_reached_over_a_symlink_is_the_vault(shared: Any, editor: Any) -
     (shared.vault / "alias.md").symlink_to("b.md")
     nvim.do(f"edit {link}/work/plan.md")
     nvim.settled()
-    assert active(client.state()) == "work/plan.md"
+    assert shown(client.state()).active == "work/plan.md"
     nvim.do("edit alias.md")
     nvim.settled()
-    assert active(client.state()) == "b.md"
+    assert shown(client.state()).active == "b.md"
 
 
 def test_a_selection_is_told_once_it_rests_and_ends_when_the_cursor_goes_on(daemon: Any, editor: Any) -> None:
@@ -188,14 +174,14 @@ def test_a_file_renamed_in_the_editor_is_a_renamed_note_and_a_copy_is_not(daemon
     nvim.settled()
     nvim.do("saveas copy.md")
     nvim.settled()
-    assert active(client.state()) == "copy.md" and pins(client.state()) == ["a.md"]
+    assert shown(client.state()).active == "copy.md" and shown(client.state()).pins == ["a.md"]
     nvim.do("edit a.md")
     nvim.settled()
     nvim.do("call rename('a.md', 'new.md')", "file new.md", "write!")
     nvim.until("s.renames == 0")  # past the second look at what `:saveas` left
     nvim.settled()
     state = client.state()
-    assert active(state) == "new.md" and pins(state) == ["new.md"]
+    assert shown(state).active == "new.md" and shown(state).pins == ["new.md"]
     renames = [event["data"] for event in events(client) if event["type"] == "note_renamed"]
     assert renames == [{"from": "a.md", "to": "new.md"}]
 
@@ -348,7 +334,7 @@ def test_stopping_takes_the_view_back_and_starting_again_shows_it_again(daemon: 
     assert nvim.status()["running"] is False
     nvim.lua("require('workspaced').setup({})")
     nvim.settled()
-    assert active(client.state()) == "b.md"
+    assert shown(client.state()).active == "b.md"
 
 
 # -- for people --
@@ -423,13 +409,13 @@ def test_any_file_of_the_vault_is_published_and_none_of_elsewhere_is_sought(
         for name in ("src/a.py", "Board.canvas", "data.csv"):
             nvim.do(f"edit {name}")
             nvim.settled()
-            assert active(client.state()) == name
+            assert shown(client.state()).active == name
         nvim.do("edit .env", "edit ../other.py")
         nvim.settled()
-        assert active(client.state()) == "data.csv", "what is no file of the vault leaves the last one"
+        assert shown(client.state()).active == "data.csv", "what is no file of the vault leaves the last one"
         nvim.do("edit src/a.py", "WorkspacedPin")
         until_type(client, "note_pinned")
-        assert pins(client.state()) == ["src/a.py"]
+        assert shown(client.state()).pins == ["src/a.py"]
     assert not any("other.py" in path for path in nvim.status()["unserved"])
 
 

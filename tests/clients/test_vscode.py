@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support import npm
-from support.daemon import NOTES, Daemon, Factory
+from support.daemon import NOTES, Factory
 from support.publishers.desk import Desk, Shown, shown
 from support.publishers.vscode import CLOSE, OPEN, PIN_TAB, RENAME, SELECT, SETTLED, VSCode
 from support.vscode_host import EXTENSION, MISSING, Window, packed_extension
@@ -124,14 +124,13 @@ class Sitting:
 
 @pytest.fixture
 def sit(daemon: Factory) -> Iterator[Callable[..., Sitting]]:
-    """`sit(folders=, settings=)`: a daemon, and a window on its vault or other folders."""
+    """`sit(settings=)`: a daemon, and a window on its vault."""
     with ExitStack() as stack:
 
-        def make(*, running: Daemon | None = None, folders: list[Path] | None = None, **options: Any) -> Sitting:
-            running = running or daemon(notes=options.pop("notes", NOTES))
+        def make(*, settings: dict[str, Any] | None = None) -> Sitting:
+            running = daemon(notes=NOTES)
             desk = stack.enter_context(Desk(running, VSCode))
-            env = {**running.env, "HOME": str(running.env["HOME"])}
-            window = Window(folders or [running.vault], env, options.get("settings"))
+            window = Window(running.vault, running.env, settings)
             stack.callback(lambda: None if window.is_closed else window.kill())
             return Sitting(desk, window)
 

@@ -155,18 +155,6 @@ def test_the_bundle_holds_the_wheel_and_runs_the_bridge(built: Path, tmp_path: P
 
 
 @pytest.mark.thorough
-def test_the_formula_names_the_source_distribution(built: Path) -> None:
-    text, [source] = (built / "workspaced.rb").read_text(), built.glob("*.tar.gz")
-    assert f'url "{BASE}/{source.name}"' in text
-    assert f'sha256 "{hashlib.sha256(source.read_bytes()).hexdigest()}"' in text
-    with tarfile.open(source) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    assert set(re.findall(r'man1.install "(.*)"', text)) <= names
-    if shutil.which("ruby"):
-        assert run("ruby", "-c", str(built / "workspaced.rb")).returncode == 0
-
-
-@pytest.mark.thorough
 def test_claude_code_takes_the_plugin(built: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(next(built.glob("workspaced-claude-*.zip"))) as archive:
         archive.extractall(tmp_path / "plugin")

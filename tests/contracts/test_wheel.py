@@ -19,8 +19,6 @@ import pytest
 from support.daemon import clean_environment, write_vault
 from support.documentation import COMMAND_S, run_readme
 
-from workspaced.cli import COMMANDS
-
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
@@ -118,23 +116,6 @@ def test_a_module_that_cannot_be_imported_lacks_what_an_extra_brings(home: Home)
     optional = re.compile(r"\.(adapters|peers|traces)\.|\.evals\.fixtures$")
     assert [name for name in lacking if not optional.search(name)] == []
     assert set(lacking.values()) <= LACKING
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes(home: Home, shell: str) -> None:
-    assert "_WORKSPACED_COMPLETE" in home.run("workspaced", "completion", shell)
-
-    def completed(*words: str) -> str:
-        line = shlex.join(["workspaced", *(words[:-1] if shell == "fish" else words)])
-        last = words[-1] if shell == "fish" else str(len(words))
-        asked = {"_WORKSPACED_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": last}
-        return home.run("workspaced", **asked)
-
-    commands = completed("")
-    assert all(name in commands for name in COMMANDS)
-    assert "get_note_by_reference" in completed("call", "get_n")
-    assert "--allow-changes" in completed("inspect", "--al")
 
 
 @pytest.mark.thorough

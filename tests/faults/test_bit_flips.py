@@ -2,14 +2,14 @@
 
 import json
 import random
-import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from support.daemon import ANSWER_S, refusal
+from support.crowd import degraded
+from support.daemon import refusal
 
 from workspaced_events.blobs.durable import DurableBlobs, unpacked
 from workspaced_events.errors import LogDamaged
@@ -131,9 +131,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
         and str(start) in done.stdout + done.stderr
     )
     assert client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])[0]["seq"] > len(events)
-    deadline = time.monotonic() + ANSWER_S
-    while not any(sealed.name in said for said in client.call("workspaced/status")["degraded"]):
-        assert time.monotonic() < deadline, "what could not be read at the start is not degraded"
+    degraded(client, lambda found: any(sealed.name in said for said in found))
 
 
 # -- what is scanned at the start --

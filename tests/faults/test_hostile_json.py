@@ -4,13 +4,12 @@ Row 27 of the table of faults; tests/workspaced/server/test_wire.py has the sock
 """
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.bridge import INITIALIZE, META, Agent
 from support.crowd import verified
 
 from workspaced.errors import wire
@@ -21,16 +20,7 @@ NOT_REACHED = wire("TIMEOUT").jsonrpc
 DEEP = "[" * 100_000 + "]" * 100_000
 DIGITS = "9" * 5_000
 
-META = (
-    '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
-    '"io.modelcontextprotocol/clientCapabilities":{},'
-    '"io.modelcontextprotocol/clientInfo":{"name":"hostile","version":"1"}},'
-)
-INITIALIZE = (
-    '{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25",'
-    '"capabilities":{},"clientInfo":{"name":"hostile","version":"1"}}}\n'
-    '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
-)
+META_JSON = f'"_meta":{json.dumps(META)},'
 
 VALUES: dict[str, tuple[str, set[Any]]] = {
     "NaN": ("NaN", {PARSE}),
@@ -66,33 +56,16 @@ LINES: dict[str, tuple[bytes, int]] = {
 }
 
 
-class Bridge:
-    """`workspaced mcp` on a daemon: lines in, messages out."""
-
-    def __init__(self, running: Any) -> None:
-        command = [sys.executable, "-P", "-m", "workspaced", "mcp", "--socket", str(running.socket)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=running.env)
-
-    def answer(self, line: bytes) -> dict[str, Any]:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(line)
-        self.process.stdin.flush()
-        message: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return message
-
-    def end(self) -> int:
-        self.process.communicate(timeout=60)
-        return self.process.returncode
-
-
 @pytest.fixture(params=["2026", "handshake"])
-def bridge(request: pytest.FixtureRequest, shared: Any) -> Iterator[tuple[Bridge, str]]:
-    made = Bridge(shared)
+def agent(request: pytest.FixtureRequest, shared: Any) -> Iterator[tuple[Agent, str]]:
+    """An agent, and what stands in each of its requests."""
+    made = Agent(["--socket", str(shared.socket)], shared.env, shared.root)
     if request.param == "handshake":
-        assert "result" in made.answer(INITIALIZE.encode())
-    yield made, META if request.param == "2026" else ""
-    made.process.kill()
-    made.process.communicate(timeout=60)
+        made.send(INITIALIZE)
+        assert "result" in made.hear()
+        made.send({"method": "notifications/initialized"})
+    yield made, META_JSON if request.param == "2026" else ""
+    made.close()
 
 
 def codes_of(message: dict[str, Any]) -> set[Any]:
@@ -106,19 +79,25 @@ def codes_of(message: dict[str, Any]) -> set[Any]:
 
 @pytest.mark.fault(row=27)
 def test_row_27_over_mcp_hostile_json_gets_its_code_and_the_next_request_its_answer(
-    shared: Any, bridge: Any
+    shared: Any, agent: tuple[Agent, str]
 ) -> None:
-    through, meta = bridge
+    through, meta = agent
+
+    def answer(line: bytes) -> dict[str, Any]:
+        through.write(line)
+        message: dict[str, Any] = through.hear()
+        return message
+
     for name, (value, wanted) in VALUES.items():
         arguments = f'"name":"get_current_note","arguments":{{"minSeq":{value}}}'
         line = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{meta}{arguments}}}}}\n'
-        assert codes_of(through.answer(line.encode())) <= wanted, name
+        assert codes_of(answer(line.encode())) <= wanted, name
         again = f'{{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{{{meta.removesuffix(",")}}}}}\n'
-        assert through.answer(again.encode())["result"]["tools"], name
+        assert answer(again.encode())["result"]["tools"], name
     for name, (raw, code) in LINES.items():
-        message = through.answer(raw.replace(b"%META%", meta.encode()) + b"\n")
+        message = answer(raw.replace(b"%META%", meta.encode()) + b"\n")
         assert codes_of(message) == {code}, name
-    assert through.end() == 0
+    assert through.end()[0] == 0
     verified(shared, {})
 
 

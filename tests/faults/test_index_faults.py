@@ -4,8 +4,6 @@ An answer is right, or it comes from an index that says it is being built. Nothi
 """
 
 import os
-import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -18,14 +16,11 @@ from support.patience import is_indexed
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.ports.asking import WouldBlock, without_waiting
-from workspaced_tools.ports.questions import Resolve
-from workspaced_tools.ports.vault import LinkName, SearchQuery, VaultOverview
+from workspaced_tools.ports.vault import LinkName, SearchQuery
 from workspaced_tools.vault.index import database
 from workspaced_tools.vault.vault import Vault
 
 LATER_NS = 10_000_000_000
-WAIT_S = 60.0
 FILES = {
     **{
         f"d{n % 3}/n{n}.md": f"# Title {n}\n\nword{n % 5} [[n{n + 1}]] #tag{n % 3}\n\n{'filler ' * 50}\n"
@@ -160,76 +155,6 @@ def test_a_file_that_fails_is_made_anew_and_no_answer_is_wrong(
     assert vault.statistics().warnings == ()
 
 
-def test_a_failed_file_is_seen_as_building_then_ready(
-    opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database, "_READERS_KEPT", 0)
-    open_gate = threading.Event()
-    open_gate.set()
-
-    def clock_ns() -> int:
-        if threading.current_thread().name == "vault-index":
-            assert open_gate.wait(WAIT_S)
-        return later()
-
-    vault = opened(clock_ns=clock_ns, index_wait_s=0.0)
-    vault.start()
-    assert is_indexed(vault)
-    right = asked(vault)
-    open_gate.clear()
-    vault.index.file.path.unlink()
-    for _ in range(3):
-        found = vault.searches.search(SearchQuery("word1", 50))
-        assert (found.hits, found.complete) == ((), False)
-        assert vault.index_state() == "building"
-        assert vault.searches.overview(5) == VaultOverview(0, 0, (), ())
-        assert vault.links.resolve("d1/n1", EMPTY_VAULT).resolved_by == "path"
-        assert vault.links.resolve("Title 7", EMPTY_VAULT).note is None
-        with pytest.raises(WouldBlock), without_waiting():
-            vault.ask(Resolve("Title 7"), EMPTY_VAULT)
-        assert vault.notes.names([NoteId("d1/n1.md"), NoteId("private.md")]) == [
-            vault.links.resolve("d1/n1.md", EMPTY_VAULT).note,
-            None,
-        ]
-        # It is still known which notes are private: of those not even a missing file would be told apart.
-        assert vault.levels.is_withheld(NoteId("private.md"))
-    open_gate.set()
-    assert is_indexed(vault)
-    assert (vault.index_state(), asked(vault)) == ("ready", right)
-
-
-def test_many_that_meet_the_failure_at_once_make_it_anew_once(
-    opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(database, "_READERS_KEPT", 0)
-    vault = opened()
-    vault.reconcile()
-    right = asked(vault)
-    failures: list[BaseException] = []
-    together = threading.Barrier(6)
-
-    def ask() -> None:
-        try:
-            together.wait(WAIT_S)
-            for _ in range(3):
-                found = asked(vault)
-                for name in ("search", "incoming", "links", "resolve", "tags"):
-                    assert found[name] in (right[name], None), name
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    vault.index.file.path.unlink()
-    for thread in threads:
-        thread.join(WAIT_S)
-    assert failures == []
-    assert is_indexed(vault)
-    assert asked(vault) == right
-    assert caplog.text.count("made anew") == 1
-
-
 # -- no place for the file --
 
 
@@ -257,23 +182,6 @@ def test_where_a_file_lies_in_place_of_the_directory_notes_are_served_by_path(
     vault.reconcile()
     assert vault.statistics().warnings == ()
     assert vault.searches.search(SearchQuery("word1", 50)).total == 12
-
-
-@pytest.mark.parametrize("size", ["8k", "64k", "256k"])
-def test_on_a_full_disk_notes_are_served_by_path_until_there_is_room(
-    size: str, small_disk: Callable[..., Path], folder: Path
-) -> None:
-    disk = small_disk(f"size={size}")
-    vault = Vault(folder, cache_dir=disk / "cache", clock_ns=later, index_wait_s=0.0)
-    try:
-        serves_by_path(vault)
-        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-        vault.reconcile()
-        assert vault.statistics().warnings == ()
-        found = vault.searches.search(SearchQuery("word1", 50))
-        assert (found.total, found.complete) == (12, True)
-    finally:
-        vault.close()
 
 
 def test_a_disk_that_fills_up_later_costs_no_answer(small_disk: Callable[..., Path], tmp_path: Path) -> None:

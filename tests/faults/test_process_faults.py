@@ -7,12 +7,11 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support import DATA
-from support.crowd import Crowd, look, verified
+from support.crowd import Crowd, look, segment, verified
 from support.daemon import ANSWER_S
 
 from workspaced.errors import RemoteError
@@ -23,7 +22,7 @@ from workspaced.limits import (
     UNREAD_BYTES_MAX,
     UNREAD_S,
 )
-from workspaced_events.limits import SELECTION_CHARS_MAX, WAITING_CLIENT_BYTES_MAX
+from workspaced_events.limits import SELECTION_CHARS_MAX
 
 MEGABYTE = 1024 * 1024
 OTHERS_BYTES = 24 * MEGABYTE
@@ -236,8 +235,7 @@ def test_row_25_ten_thousand_publishes_at_once_to_a_slow_disk_are_kept_or_refuse
     running = daemon("--no-watch")
     many = Crowd(running, 200)
     memory = running.memory_bytes()
-    (segment,) = (running.data / "log").glob("*.wlog")
-    inject(running, "fdatasync:delay_enter=200000", path=segment)
+    inject(running, "fdatasync:delay_enter=200000", path=segment(running))
     sending = threading.Thread(target=many.publish, args=(50, "many", 4))
     sending.start()
     peak = memory
@@ -313,31 +311,3 @@ def test_row_54_what_waits_for_the_disk_is_bounded_in_bytes_and_memory_is_given_
     assert peak - memory < 48 * MEGABYTE
     assert after - memory < 8 * MEGABYTE
     verified(running, acknowledged)
-
-
-@pytest.mark.fault(row=54)
-def test_row_54_one_client_that_fills_its_share_leaves_room_for_others(daemon: Any, inject: Any) -> None:
-    running = daemon("--no-watch")
-    greedy, other = running.wire(), running.wire()
-    slow = inject(running, "fdatasync:delay_enter=20000000", path=segment(running))
-    for turn in range(30):
-        greedy.request("workspaced/publish", selecting(f"greedy-{turn}"))
-    refused = [greedy.line()["error"] for _ in range(30 - WAITING_CLIENT_BYTES_MAX // SELECTED_BYTES)]
-    assert {error["data"]["code"] for error in refused} == {"BUSY"}
-    other.request("workspaced/publish", selecting("other"))
-    other.request("workspaced/status")  # while this is answered, the publish is not refused
-    assert other.line()["result"]["queues"]["publish"] > 0
-    slow.detach()
-    good, bad = answers(other, 1)
-    assert (len(good), bad) == (1, [])
-    good, bad = answers(greedy, 30 - len(refused))
-    assert good and not bad
-    greedy.request("workspaced/publish", {"actions": [look("b.md", "again")]})
-    assert answers(greedy, 1)[0], "what is written counts no more"
-    verified(running, {receipt["id"]: receipt["seq"] for result in good for receipt in result["events"]})
-
-
-def segment(running: Any) -> Path:
-    """The file that the log writes to."""
-    found: Path = max((running.data / "log").glob("*.wlog"))
-    return found

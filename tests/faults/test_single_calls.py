@@ -1,15 +1,17 @@
 """Row 61: small faults of single calls under a real daemon, each of which hid, hung or had a wrong code."""
 
 import errno
+import json
+import os
+import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import look, publish, verified
-from support.daemon import ANSWER_S, refusal
+from support import TESTS
+from support.crowd import degraded, look, publish, verified
+from support.daemon import refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's LD_PRELOAD")
 
@@ -21,15 +23,6 @@ def selected(name: str) -> dict[str, Any]:
     return {"type": "selection_changed", "data": {**SELECTION, "text": name * 5_000}, "id": name}
 
 
-def degraded(client: Any, holds: Callable[[list[str]], bool]) -> list[str]:
-    """What `status` calls degraded, once it is as looked for: HEAD is written a moment after the answer."""
-    deadline = time.monotonic() + ANSWER_S
-    while not holds(found := client.call("workspaced/status")["degraded"]):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.01)
-    return list(found)
-
-
 def names_head(found: list[str]) -> bool:
     return len(found) == 1 and "log/HEAD" in found[0]
 
@@ -38,6 +31,8 @@ def blob_files(running: Any) -> list[Path]:
     return [path for path in (running.data / "blobs").rglob("*") if path.is_file()]
 
 
+QUICK = Path("/dev/shm")
+"""Where there is one, a sync costs nothing."""
 Faulty = tuple[Any, Any, Any]
 
 
@@ -166,3 +161,26 @@ def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_tim
     plan.clear()
     running.start()
     verified(running, acknowledged)
+
+
+# -- a sample of what `make faults` runs whole --
+
+
+@pytest.mark.fault(row=61)
+def test_calls_that_fail_on_a_real_file_system_cost_nothing_acknowledged(tmp_path: Path) -> None:
+    place = QUICK if os.access(QUICK, os.W_OK) else tmp_path
+    command = [
+        sys.executable,
+        str(TESTS / "faults_by_hand.py"),
+        "--calls-only",
+        "--every",
+        "41",
+        "--in-directory",
+        str(place),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    if done.returncode == 2:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stdout
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert figures["failed"] == 0 and figures["calls"] > 20 and figures["notMet"] == 0

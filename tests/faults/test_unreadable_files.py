@@ -1,4 +1,4 @@
-"""Files of the data and cache directory that cannot be read.
+"""Files of the data and cache directory that cannot be read, and a HEAD that is ahead of its log.
 
 A disposable one never stops a start. Of the log's own the start says which one it is and what to do.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.crowd import look, verified
+from support.daemon import refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: strace")
 
@@ -78,6 +79,7 @@ def stopped(daemon: Any) -> Any:
     return running
 
 
+@pytest.mark.fault(row=12)
 @pytest.mark.fault(row=58)
 @pytest.mark.parametrize("how", [*CHANGES, *FAILURES])
 def test_row_58_no_disposable_file_that_cannot_be_read_stops_a_start(stopped: Any, how: str) -> None:
@@ -87,8 +89,11 @@ def test_row_58_no_disposable_file_that_cannot_be_read_stops_a_start(stopped: An
     make_unreadable(stopped, how, snapshot, head, seal, stopped.data / "lock")
     stopped.start()
     client = stopped.connect(timeout_s=30)
-    warnings = "\n".join(client.call("workspaced/status")["warnings"])
+    status = client.call("workspaced/status")
+    warnings = "\n".join(status["warnings"])
     assert f"snapshots/{snapshot.name}" in warnings and "log/HEAD" in warnings
+    cannot_be_replaced = how in {"a folder", "EACCES on opening"}
+    assert any("log/HEAD" in each for each in status["degraded"]) == cannot_be_replaced
     assert client.state()["activeNote"]["id"] == "b.md"
     client.call("workspaced/reconcile")
     assert client.tool("search_workspace", {"query": "second"})["success"] is True
@@ -136,3 +141,22 @@ def test_row_58_a_segment_that_cannot_be_read_is_refused_with_its_name_and_a_ste
     stopped.wrapper = ()
     stopped.start()
     assert stopped.connect().state()["activeNote"]["id"] == "b.md"
+
+
+@pytest.mark.fault(row=12)
+def test_row_12_ahead_of_the_log_acknowledged_events_are_missing_and_nothing_more_is_taken(stopped: Any) -> None:
+    (segment,) = (stopped.data / "log").glob("*.wlog")
+    before = segment.read_bytes()
+    stopped.start()
+    stopped.connect().publish([look("c.md", "gone")])
+    stopped.stop()
+    segment.write_bytes(before)
+    for path in (stopped.data / "snapshots").glob("*"):
+        path.unlink()
+    stopped.start()
+    client = stopped.connect()
+    (said, *_) = client.call("workspaced/status")["degraded"]
+    assert "acknowledged events are missing" in said and f"log/{segment.name}" in said and "sequences" in said
+    assert client.state()["activeNote"]["id"] == "b.md"
+    assert refusal(client.publish, [look("d.md", "more")]).code == "LOG_READ_ONLY"
+    assert segment.read_bytes() == before

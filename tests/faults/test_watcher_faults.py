@@ -162,6 +162,7 @@ def test_row_38_at_the_watch_limit_it_reconciles_and_says_so(daemon: Any, few_wa
     assert client.call("workspaced/status")["degraded"] == []
 
 
+@pytest.mark.fault(row=38)
 async def test_row_38_a_watcher_that_dies_is_started_again_after_which_nothing_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

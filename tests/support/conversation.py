@@ -214,13 +214,13 @@ class Talk(ConversationLog):
     def say(self, text: str = "?", *, name: str = "", **more: Any) -> MessageId:
         return self._add("user", name, text, **more)
 
-    def answer(self, text: str = "!", *calls: str, name: str = "") -> MessageId:
+    def answer(self, text: str = "!", *calls: str) -> MessageId:
         called = tuple(c.ToolCall(call, "look", self.keep("{}")) for call in calls)
-        return self._add("assistant", name, text, tool_calls=called)
+        return self._add("assistant", "", text, tool_calls=called)
 
-    def results(self, *calls: str, text: str = "found", name: str = "") -> MessageId:
+    def results(self, *calls: str, text: str = "found") -> MessageId:
         given = tuple(c.ToolResult(call, "look", self.keep(f"{text} {call}")) for call in calls)
-        return self._add("user", name, "", tool_results=given)
+        return self._add("user", "", "", tool_results=given)
 
     def _add(self, role: c.Role, name: str, text: str, **parts: Any) -> MessageId:
         return self.add(role, text or None, name or f"m{len(self.now.messages) + 1}", **parts)
@@ -291,9 +291,9 @@ class NotesTalk(ConversationLog):
         """The blob of what a search found."""
         return self.keep(msgspec.json.encode(Search(query, documents)))
 
-    def search(self, name: str, query: str, *documents: Document, title: str = "web_search") -> c.Attachment:
+    def search(self, name: str, query: str, *documents: Document) -> c.Attachment:
         """A search that a message is given."""
-        return c.Attachment("tool_result", name, self.found(query, *documents), title, "search")
+        return c.Attachment("tool_result", name, self.found(query, *documents), "web_search", "search")
 
     # -- messages --
 
@@ -377,10 +377,6 @@ def entry(envelope: Envelope, name: str, begin: str = "L3") -> ManifestEntry:
     """The one record of that thing in that layer."""
     [found] = [each for each in envelope.manifest.entries if each.id == name and each.layer.startswith(begin)]
     return found
-
-
-def library_ids(envelope: Envelope) -> list[str]:
-    return [segment.id for segment in layer(envelope, "L2").segments]
 
 
 # -- reading an assembled prompt --

@@ -2,10 +2,13 @@
 
 import json
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from support.daemon import ANSWER_S
 from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.replay import replay
 
@@ -32,6 +35,21 @@ def large_batch(name: str, number: int) -> list[dict[str, Any]]:
         {"type": "selection_changed", "data": {**selection, "text": f"{each} {text}"}, "id": f"{name}:{each}"}
         for each in range(4)
     ]
+
+
+def segment(running: Any) -> Path:
+    """The file that the log writes to."""
+    found: Path = max((running.data / "log").glob("*.wlog"))
+    return found
+
+
+def degraded(client: Any, holds: Callable[[list[str]], bool]) -> list[str]:
+    """What `status` calls degraded, once it is as looked for: files are looked at, and written, beside serving."""
+    deadline = time.monotonic() + ANSWER_S
+    while not holds(found := client.call("workspaced/status")["degraded"]):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.01)
+    return list(found)
 
 
 class Crowd:

@@ -269,18 +269,14 @@ class Daemon:
         return made
 
     def cli(
-        self,
-        *arguments: str,
-        stdin: bytes | None = None,
-        env: Mapping[str, str] | None = None,
-        timeout_s: float = ANSWER_S,
+        self, *arguments: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None
     ) -> "subprocess.CompletedProcess[str]":
         """Runs `workspaced` with this daemon's socket in the environment; never leaves a traceback."""
         done = process.run(
             *arguments,
             input=stdin,
             env={**self.env, "WORKSPACED_SOCKET": str(self.socket), **(env or {})},
-            timeout_s=timeout_s,
+            timeout_s=ANSWER_S,
             cwd=self.root,
         )
         out, err = done.stdout.decode(), done.stderr.decode()

@@ -1,6 +1,7 @@
 """Chats in agent frameworks and SDKs, alike for tests: each keeps its own history, and asks a model.
 
-A framework is imported when its chat is made. `history` is what the framework stored, as a text.
+A framework is imported when its chat is made. `history` is what the framework stored, as a text. What is built on
+the client of one of these, such as LangChain, runs in tests/docs/test_framework_page.py.
 """
 
 import json
@@ -13,8 +14,6 @@ import httpx2
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it asks the network for prices otherwise
 
 SYSTEM = "Help with notes."
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-URL = f"data:image/png;base64,{PNG}"
 FOUND = "Alpha is the first."
 """What the tool `search_workspace` answers."""
 
@@ -43,7 +42,7 @@ class Chat(Protocol):
     """What the framework sent, oldest first."""
     history: Any
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
+    async def ask(self, words: str) -> str:
         """The model's answer; the exchange is kept."""
         ...
 
@@ -80,9 +79,8 @@ class OpenAIChat(_OnHttpx):
         self.history.append({"role": "user", "content": content})
         return await self.client.chat.completions.create(model="any", messages=self.history, **more)
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
-        blocks = [{"type": "text", "text": words}, {"type": "image_url", "image_url": {"url": URL}}]
-        done = await self._call(blocks if image else words)
+    async def ask(self, words: str) -> str:
+        done = await self._call(words)
         self.history.append({"role": "assistant", "content": done.choices[0].message.content})
         return str(done.choices[0].message.content)
 
@@ -135,10 +133,8 @@ class Anthropic(_OnHttpx):
         self.history.append({"role": "assistant", "content": text})
         return text
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
-        source = {"type": "base64", "media_type": "image/png", "data": PNG}
-        blocks = [{"type": "text", "text": words}, {"type": "image", "source": source}]
-        done = await self.client.messages.create(**self._params(blocks if image else words))
+    async def ask(self, words: str) -> str:
+        done = await self.client.messages.create(**self._params(words))
         return self._keep(done.content[0].text)
 
     async def stream(self, words: str) -> str:
@@ -162,90 +158,14 @@ class Gemini(_OnHttpx):
         config = GenerateContentConfig(system_instruction=SYSTEM)
         self.chat = self.client.aio.chats.create(model="any", config=config)
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
-        import base64
-
-        from google.genai.types import Part
-
-        picture = Part.from_bytes(data=base64.b64decode(PNG), mime_type="image/png")
-        done = await self.chat.send_message([words, picture] if image else words)
+    async def ask(self, words: str) -> str:
+        done = await self.chat.send_message(words)
         self.history = self.chat.get_history()
         return str(done.text)
 
     async def stream(self, words: str) -> str:
         pieces = [each.text or "" async for each in await self.chat.send_message_stream(words)]
         self.history = self.chat.get_history()
-        return "".join(pieces)
-
-
-class LangChain(_OnHttpx):
-    """An agent with a tool, which is a graph of LangGraph."""
-
-    package = "langchain_openai"
-
-    def begin(self, url: str, http: httpx2.AsyncClient) -> None:
-        from langchain.agents import create_agent
-        from langchain_openai import ChatOpenAI
-
-        def search_workspace(query: str) -> str:
-            """Searches."""
-            return FOUND
-
-        model = ChatOpenAI(model="any", base_url=f"{url}/v1", api_key="none", http_async_client=http)
-        self.agent = create_agent(model, [search_workspace], system_prompt=SYSTEM)
-
-    async def ask(self, words: str, *, image: bool = False) -> str:
-        from langchain_core.messages import HumanMessage
-
-        blocks = [{"type": "text", "text": words}, {"type": "image_url", "image_url": {"url": URL}}]
-        given = [*self.history, HumanMessage(blocks if image else words)]
-        self.history = (await self.agent.ainvoke({"messages": given}))["messages"]
-        return str(self.history[-1].text)
-
-    async def stream(self, words: str) -> str:
-        from langchain_core.messages import AIMessage, HumanMessage
-
-        given = [*self.history, HumanMessage(words)]
-        pieces = [
-            str(message.text)
-            async for message, _about in self.agent.astream({"messages": given}, stream_mode="messages")
-        ]
-        assert len(pieces) > 1
-        self.history = [*given, AIMessage("".join(pieces))]
-        return "".join(pieces)
-
-
-class PydanticAI(_OnHttpx):
-    """An agent with a tool."""
-
-    package = "pydantic_ai"
-
-    def begin(self, url: str, http: httpx2.AsyncClient) -> None:
-        from pydantic_ai import Agent
-        from pydantic_ai.models.openai import OpenAIChatModel
-        from pydantic_ai.providers.openai import OpenAIProvider
-
-        provider = OpenAIProvider(base_url=f"{url}/v1", api_key="none", http_client=http)
-        self.agent = Agent(OpenAIChatModel("any", provider=provider), instructions=SYSTEM)
-
-        @self.agent.tool_plain
-        def search_workspace(query: str) -> str:
-            """Searches."""
-            return FOUND
-
-    async def ask(self, words: str, *, image: bool = False) -> str:
-        from pydantic_ai import BinaryContent
-
-        given = [words, BinaryContent.from_data_uri(URL)] if image else words
-        done = await self.agent.run(given, message_history=self.history)
-        self.history = done.all_messages()
-        return str(done.output)
-
-    async def stream(self, words: str) -> str:
-        async with self.agent.run_stream(words, message_history=self.history) as done:
-            pieces = [each async for each in done.stream_text(delta=True, debounce_by=None)]
-        assert len(pieces) > 1
-        self.history = done.all_messages()
         return "".join(pieces)
 
 
@@ -268,15 +188,10 @@ class OpenAIAgents(_OnHttpx):
         model = agents.OpenAIResponsesModel("any", client)
         self.agent = agents.Agent("helper", instructions=SYSTEM, model=model, tools=[search_workspace])
 
-    async def ask(self, words: str, *, image: bool = False) -> str:
+    async def ask(self, words: str) -> str:
         from agents import Runner
 
-        blocks = [
-            {"type": "input_text", "text": words},
-            {"type": "input_image", "image_url": URL, "detail": "auto"},
-        ]
-        given = [*self.history, {"role": "user", "content": blocks if image else words}]
-        done = await Runner.run(self.agent, given)
+        done = await Runner.run(self.agent, [*self.history, {"role": "user", "content": words}])
         self.history = done.to_input_list()
         return str(done.final_output)
 
@@ -294,10 +209,6 @@ FRAMEWORKS: dict[str, Any] = {
     "openai": OpenAIChat,
     "anthropic": Anthropic,
     "gemini": Gemini,
-    "langchain": LangChain,
-    "pydantic-ai": PydanticAI,
     "openai-agents": OpenAIAgents,
     "litellm": LiteLLM,
 }
-WITH_TOOLS = ("langchain", "pydantic-ai", "openai-agents")
-"""Those that call the tool `search_workspace` themselves."""

@@ -84,9 +84,8 @@ class Chat(Talk):
         given = tuple(c.ToolResult(call, name, self.keep(text), bad) for call, name, text, bad in results)
         return self._add("user", "", "", tool_results=given)
 
-    def shaped(self, envelope: Envelope, family: str, cached_content: str | None = None) -> RenderedBody:
-        template = template_named(family, None)
-        return shape(envelope, self.now.settings, template, self.texts, self.images.get, cached_content)
+    def shaped(self, envelope: Envelope, family: str) -> RenderedBody:
+        return shape(envelope, self.now.settings, template_named(family, None), self.texts, self.images.get)
 
 
 def research(family: str) -> tuple[Chat, Envelope]:

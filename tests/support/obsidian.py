@@ -32,15 +32,15 @@ def _state() -> str:
 class Person:
     """Node with the plugin on its host, driven by lines of JSON (clients/obsidian/test/driver.ts)."""
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
         driver = built() / "test" / "driver.js"
         self.process = subprocess.Popen(
-            [str(npm.NODE), str(driver), str(vault)],
+            [str(npm.NODE), str(driver), str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**env, "HOME": str(home)},
-            cwd=cwd,
+            env=env,
+            cwd=folder,
             text=True,
         )
         self._ids = 0

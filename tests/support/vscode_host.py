@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -141,11 +141,9 @@ def packed_extension(folder: Path) -> Path:
 
 
 class Window:
-    """A window on folders, with the extension and nothing else of the user's."""
+    """A window on a folder, with the extension and nothing else of the user's."""
 
-    def __init__(
-        self, folders: Sequence[Path], env: Mapping[str, str], settings: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, opened: Path, env: Mapping[str, str], settings: Mapping[str, Any] | None = None) -> None:
         self._server = server()
         self.is_closed = False
         folder = self._server.window_folder()
@@ -156,11 +154,13 @@ class Window:
         keep = {
             name: value for name, value in env.items() if name == "HOME" or name.startswith(("WORKSPACED", "XDG"))
         }
-        told = {"socket": str(folder / "s"), "env": keep}
-        opened = _opened(folders, settings or {}, told, folder)
+        inside = opened / ".vscode"  # where the driver looks for what it is told
+        inside.mkdir(exist_ok=True)
+        (inside / "window.json").write_text(json.dumps({"socket": str(folder / "s"), "env": keep}))
+        (inside / "settings.json").write_text(json.dumps(dict(settings or {})))
         with listening:
             self.page = self._server.browser.page()
-            self.page.go(f"{self._server.url}/?{opened}")
+            self.page.go(f"{self._server.url}/?folder={quote(str(opened))}")
             self._connection, _ = listening.accept()
         self._connection.settimeout(ANSWER_S)
         self._lines = self._connection.makefile("r", encoding="utf-8")
@@ -206,25 +206,6 @@ class Window:
         self.is_closed = True
         self._lines.close()
         self._connection.close()
-
-
-def _opened(folders: Sequence[Path], settings: Mapping[str, Any], told: Mapping[str, Any], empty: Path) -> str:
-    """What the window's address says that it opens; `told` is written where the driver looks for it.
-
-    A workspace of one folder sometimes opens without it, so a folder is opened by itself and holds its settings.
-    Several are a workspace, whose file is written into the folder `empty`.
-    """
-    if len(folders) == 1:
-        [folder] = folders
-        inside = folder / ".vscode"
-        inside.mkdir(exist_ok=True)
-        (inside / "window.json").write_text(json.dumps(told))
-        (inside / "settings.json").write_text(json.dumps(dict(settings)))
-        return f"folder={quote(str(folder))}"
-    workspace = {"folders": [{"path": str(each)} for each in folders], "settings": dict(settings)}
-    (empty / "window.json").write_text(json.dumps(told))
-    (empty / "w.code-workspace").write_text(json.dumps(workspace))
-    return f"workspace={quote(str(empty / 'w.code-workspace'))}"
 
 
 class _Ending:

@@ -27,7 +27,6 @@ IN_VSCODE = frozenset(
         "test_a_pause_leaves_nothing_of_it_and_its_end_tells_the_present",
         "test_a_withheld_note_is_recorded_and_shown_to_no_agent",
         "test_the_editor_that_the_user_comes_back_to_is_right_at_once",
-        "test_the_one_that_leaves_takes_only_its_own",
     )
 )
 """The situations of VS Code in each `make thorough`; `make editors` runs all. A window takes seconds to open."""

@@ -37,18 +37,6 @@ def test_what_a_killed_editor_showed_leaves_after_the_grace_and_one_started_agai
     assert here.shown().active == "b.md"
 
 
-def test_pins_by_command_outlast_the_editor_and_those_of_its_view_do_not(desk: Desks) -> None:
-    here = desk(env=SOON)
-    editor = here.editor("pin", "quit-takes-back")
-    editor.open(here.vault / "a.md")
-    editor.pin(here.vault / "a.md")
-    editor.settled()
-    [pinned] = here.events("note_pinned")
-    editor.quit()
-    kept = ["a.md"] if pinned["source"] == editor.lasting else []
-    here.until(lambda state: shown(state) == (None, [], kept))
-
-
 def test_an_editor_that_quits_takes_its_view_back_without_a_grace(desk: Desks) -> None:
     here = desk(env=NEVER)
     editor = here.showing("a.md", "quit-takes-back")

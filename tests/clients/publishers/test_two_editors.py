@@ -10,8 +10,6 @@ from support.publishers import EDITORS, marks
 from support.publishers.desk import Desk, shown
 from support.publishers.protocol import PublishingEditor
 
-from workspaced import SyncClient
-
 SOON = {"WORKSPACED_PUBLISHER_GRACE_S": "0.05"}
 
 
@@ -94,71 +92,7 @@ def test_after_a_restart_focus_decides_and_not_who_reconnects_last(pair: Callabl
         assert here.shown().active == "a.md"
 
 
-def test_pins_are_the_union(pair: Callable[..., Pair]) -> None:
-    here, first, second = pair("pin")
-    first.pin(here.vault / "a.md")
-    second.pin(here.vault / "b.md")
-    first.settled()
-    second.settled()
-    assert sorted(here.shown().pins) == ["a.md", "b.md"]
-
-
-def test_a_note_that_both_show_stays_until_the_last_one_closes_it(pair: Callable[..., Pair]) -> None:
-    here, first, second = pair("split")
-    for editor in (first, second):
-        editor.open(here.vault / "c.md")
-        editor.split(here.vault / "work" / "plan.md")
-        editor.settled()
-    assert "c.md" in here.shown().tabs
-    first.close(here.vault / "c.md")
-    first.settled()
-    assert "c.md" in here.shown().tabs, "the second still shows it"
-    second.close(here.vault / "c.md")
-    second.settled()
-    assert "c.md" not in here.shown().tabs
-
-
-@pytest.mark.parametrize("how", ["quit", "killed"])
-def test_the_one_that_leaves_takes_only_its_own(pair: Callable[..., Pair], how: str) -> None:
-    here, first, second = pair("split")
-    first.split(here.vault / "c.md")
-    second.open(here.vault / "b.md")
-    second.split(here.vault / "work" / "plan.md")
-    first.settled()
-    second.settled()
-    assert {"a.md", "b.md"} <= {*here.shown().tabs}
-    if how == "quit":
-        first.quit()
-    else:
-        first.kill()
-    here.until(lambda state: "a.md" not in shown(state).tabs)
-    second.settled()
-    assert "b.md" in here.shown().tabs
-    assert here.shown().active in ("work/plan.md", None)
-
-
 # -- one that infers what the user looks at, beside one that knows --
-
-
-def infers(client: SyncClient, note: str) -> None:
-    """Shows a note as a client does that infers what its user looks at."""
-    client.call("workspaced/hello", {"client": {"name": "infers"}, "inferred": True})
-    client.call("workspaced/snapshot", {"source": "infers-1", "active": note, "pins": [], "tabs": []})
-
-
-def test_an_editor_that_knows_wins_over_a_view_that_is_inferred(desk: Callable[..., Desk]) -> None:
-    here = desk(env=SOON)
-    editor = here.editor("focus")
-    client = here.daemon.connect("infers")
-    infers(client, "c.md")
-    assert here.shown().active == "c.md"
-    here.opens(editor, "a.md")
-    infers(client, "b.md")
-    assert here.shown().active == "a.md"
-    editor.kill()
-    here.until(lambda state: shown(state).active is None)
-    infers(client, "b.md")
-    assert here.shown().active == "b.md"
 
 
 @pytest.mark.parametrize("knows", KNOW)

@@ -3,9 +3,8 @@
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import pytest
@@ -52,13 +51,11 @@ class Desk:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if folder := os.environ.get("EDITORS_KEPT"):
             self._keep(Path(folder))
         for editor in self._editors:
-            editor.__exit__(kind, error, trace)
+            editor.end()
 
     def _keep(self, folder: Path) -> None:
         """Copies the daemon's log, and pictures of the editors that have them, below a folder (`make editors`)."""
@@ -85,11 +82,7 @@ class Desk:
         editor.settled()
 
     def editor(
-        self,
-        *needs: str,
-        kind: type[PublishingEditor] | None = None,
-        opened: Path | None = None,
-        env: Mapping[str, str] | None = None,
+        self, *needs: str, kind: type[PublishingEditor] | None = None, opened: Path | None = None
     ) -> PublishingEditor:
         """Starts an editor of the daemon's user; skips the test where it lacks what the situation needs.
 
@@ -102,9 +95,7 @@ class Desk:
             pytest.skip(kind.missing)
         if lacking := set(needs) - kind.can:
             pytest.skip(f"{kind.__name__} lacks: {', '.join(sorted(lacking))}")
-        opened = opened or self.vault
-        home = Path(self.daemon.env["HOME"])
-        self._editors.append(kind(home, opened, {**self.daemon.env, **(env or {})}, opened))
+        self._editors.append(kind({**self.daemon.env}, opened or self.vault))
         return self._editors[-1]
 
     def note(self, name: str) -> Path:
@@ -132,13 +123,13 @@ class Desk:
         found: State = self._call("workspaced/state", {} if vault is None else {"vault": vault})["state"]
         return found
 
-    def shown(self, vault: str | None = None) -> Shown:
-        return shown(self.state(vault))
+    def shown(self) -> Shown:
+        return shown(self.state())
 
-    def until(self, holds: Callable[[State], bool], vault: str | None = None) -> None:
+    def until(self, holds: Callable[[State], bool]) -> None:
         """Waits, event by event, until something holds of the state."""
         ends = time.monotonic() + UNTIL_S
-        while not holds(state := self.state(vault)):
+        while not holds(state := self.state()):
             assert time.monotonic() < ends, (state, self.events())
             try:
                 self._call("workspaced/state", {"minSeq": state["seq"] + 1})

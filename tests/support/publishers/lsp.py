@@ -6,8 +6,7 @@ which ones are shown: all are tabs. It has no focus either.
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from support.language_client import LanguageClient, uri_of
 from support.publishers.protocol import ABILITIES
@@ -20,17 +19,12 @@ class LanguageServer:
     lasting: ClassVar[str] = "lsp"
     missing: ClassVar[str | None] = None
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
-        self._client = LanguageClient({**env, "HOME": str(home)}, vault)
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self._client = LanguageClient(env, folder)
         self._open: list[Path] = []
         """The one that is worked in comes last."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def end(self) -> None:
         self._client.kill()
 
     def open(self, path: Path) -> None:

@@ -3,8 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from support.neovim import ANSWER_S, NVIM, Editor
 from support.publishers.protocol import ABILITIES
@@ -40,20 +39,14 @@ def _name(path: Path) -> str | bytes:
 class Neovim:
     """Implements `PublishingEditor`: a headless editor with the plugin."""
 
-    can: ClassVar[frozenset[str]] = ABILITIES - {"tabs"}
+    can: ClassVar[frozenset[str]] = ABILITIES
     lasting: ClassVar[str] = "neovim"
     missing: ClassVar[str | None] = None if NVIM else "nvim is not installed (Debian: apt-get install neovim)"
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
-        self._editor = Editor(home, cwd, env)
-        self._editor.lua("vim.cmd('cd ' .. vim.fn.fnameescape(...))", str(vault))
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self._editor = Editor(Path(env["HOME"]), folder, env)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def end(self) -> None:
         self._editor.close()
 
     def open(self, path: Path) -> None:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from support.obsidian import ANSWER_S, MISSING, Person
 from support.publishers.protocol import ABILITIES
@@ -16,15 +15,10 @@ class Obsidian:
     lasting: ClassVar[str] = "obsidian"
     missing: ClassVar[str | None] = MISSING
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
-        self._person = Person(home, cwd, env, vault)
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self._person = Person(env, folder)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def end(self) -> None:
         self._person.end()
 
     def open(self, path: Path) -> None:

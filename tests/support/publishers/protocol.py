@@ -6,12 +6,9 @@ came of it is not asked of the driver but of the daemon.
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
-ABILITIES = frozenset(
-    {"focus", "pin", "rename", "selection", "split", "tabs", "pause", "quit-takes-back", "bytes"}
-)
+ABILITIES = frozenset({"focus", "pin", "rename", "selection", "split", "pause", "quit-takes-back", "bytes"})
 """What an editor, or its driver, may lack; a situation that needs it is skipped then, and says so."""
 
 
@@ -20,28 +17,19 @@ class PublishingEditor(Protocol):
     told is a question of `settled`. Every wait is bounded: what does not come is an AssertionError."""
 
     can: ClassVar[frozenset[str]]
-    """Of `ABILITIES`. "bytes": opens names that are no UTF-8; "tabs": what is open but not shown is a tab."""
+    """Of `ABILITIES`. "bytes": opens names that are no UTF-8."""
     lasting: ClassVar[str]
     """The source of what commands publish, such as "neovim". Sources of views begin with it."""
     missing: ClassVar[str | None]
     """Why the editor cannot be started on this machine; None: it can."""
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
         """Starts the editor.
 
         Args:
-            home: of its user; the records of daemons lie below it.
-            cwd: the folder in which it is started.
-            env: its environment. `WORKSPACED_SOCKET` there is the one socket to use, and no daemon is looked for.
-            vault: the folder that is opened in it.
+            env: its environment; the records of daemons lie below its HOME.
+            folder: is opened in it.
         """
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Ends it, however it is; it may have ended before."""
 
     # -- what a user does --
 
@@ -95,3 +83,6 @@ class PublishingEditor(Protocol):
 
     def quit(self) -> None:
         """Ends it as a user does, and waits for it."""
+
+    def end(self) -> None:
+        """Ends it, however it is; it may have ended before."""

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from support.publishers.protocol import ABILITIES
 from support.vscode_host import MISSING, Window
@@ -99,20 +98,15 @@ class VSCode:
     Files open in the group's preview tab, as they do by a click, so that one takes the place of the one before.
     """
 
-    can: ClassVar[frozenset[str]] = ABILITIES - {"bytes", "tabs"}
+    can: ClassVar[frozenset[str]] = ABILITIES - {"bytes"}
     lasting: ClassVar[str] = "vscode"
     missing: ClassVar[str | None] = MISSING
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
-        self._window = Window([vault], {**env, "HOME": str(home)})
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self._window = Window(folder, env)
         self._is_over = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def end(self) -> None:
         if not self._is_over:
             self.kill()
 

@@ -113,11 +113,6 @@ class Program(ABC):
             raise Failed(f"{self.name} ended with {done.returncode}: {done.stdout[-500:]}{done.stderr[-2000:]}")
         return done.stdout
 
-    @staticmethod
-    def context(event: str, text: str) -> str:
-        """What a hook prints so that the model reads the text."""
-        return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
-
     @abstractmethod
     def ask_for_tool(self, model: ScriptedModel) -> None:
         """The next prompts, to which the model answers with the call of a harmless tool, or of a subagent."""
@@ -185,8 +180,6 @@ class Codex(Program):
     package = "@openai/codex"
     prompt = "UserPromptSubmit"
     events = ("SessionStart", "PreToolUse", "PostToolUse", "SubagentStart", "PreCompact", "PostCompact", "Stop")
-    trusting = True
-    """Whether it runs hooks that nobody trusted."""
 
     def set_up(self, hooks: Json) -> None:
         self.environment |= {"CODEX_HOME": str(self.home / ".codex"), "MODEL_KEY": "none"}
@@ -210,8 +203,7 @@ enabled = false
 
     def arguments(self, words: str) -> list[str]:
         session = ["resume", self.session] if self.begun else []
-        trust = ["--dangerously-bypass-hook-trust"] if self.trusting else []
-        return ["exec", *session, "--skip-git-repo-check", *trust, words]
+        return ["exec", *session, "--skip-git-repo-check", "--dangerously-bypass-hook-trust", words]
 
     @property
     def session(self) -> str:
@@ -300,10 +292,6 @@ class Copilot(Program):
     @staticmethod
     def hooks(command: str) -> list[Json]:
         return [{"type": "command", "bash": command, "timeoutSec": HOOK_S}]
-
-    @staticmethod
-    def context(_event: str, text: str) -> str:
-        return json.dumps({"additionalContext": text})
 
     def arguments(self, words: str) -> list[str]:
         return ["--prompt", words, "--allow-all-tools", *(["--continue"] if self.begun else [])]

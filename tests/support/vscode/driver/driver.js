@@ -1,7 +1,7 @@
 /**
  * Does in a window of VS Code what a test says: one JSON object a line, `code` run with `args`, answered by its result.
  *
- * window.json lies beside the window's workspace file, or beside its folder's settings; it names the test's socket and
+ * window.json lies beside the settings of the window's folder; it names the test's socket and
  * the environment of the window: windows of one server share a process's environment otherwise. This extension starts
  * before the other one.
  */
@@ -38,8 +38,7 @@ async function answer({ id, code, args }) {
 }
 
 exports.activate = () => {
-  const { workspaceFile, workspaceFolders } = vscode.workspace;
-  const beside = workspaceFile ? path.dirname(workspaceFile.fsPath) : path.join(workspaceFolders[0].uri.fsPath, ".vscode");
+  const beside = path.join(vscode.workspace.workspaceFolders[0].uri.fsPath, ".vscode");
   const { socket, env } = JSON.parse(fs.readFileSync(path.join(beside, "window.json"), "utf8"));
   for (const name of Object.keys(process.env)) if (/^(WORKSPACED|XDG)_/.test(name)) delete process.env[name];
   Object.assign(process.env, env);
