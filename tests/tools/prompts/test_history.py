@@ -13,7 +13,7 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
 from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.assembly.history import Past, continuation_of, history_of, paired
-from workspaced_tools.prompts.model.types import Block, ChatMessage
+from workspaced_tools.prompts.model.types import ChatMessage
 
 
 def assert_valid(messages: Sequence[ChatMessage]) -> None:
@@ -107,20 +107,6 @@ def test_the_results_of_a_round_may_come_in_several_messages(talk: NamedTalk) ->
     calls = [block.id for each in past.messages for block in each.content if block.type == "toolCall"]
     assert calls == ["x", "y", "z"]
     assert_valid(past.messages)
-
-
-def test_system_messages_unsigned_thinking_and_empty_messages_go(talk: NamedTalk) -> None:
-    talk.say("s", "system", "You are")
-    talk.say("q", "user", " question \n")
-    talk.say("empty", "assistant", " \t\r\n")
-    talk.say("thought", "assistant", None, thinking=(("hm", "signed"),))
-    talk.say("a", "assistant", "answer", thinking=(("hm", None), ("so", "signed")))
-    talk.say("end", "user", "go on")
-    past = history_of(talk.now, MessageId("end"), talk.texts)
-    assert ids(past.messages) == ["q", "a"]
-    assert past.messages[0].content == (Block("text", "question"),)
-    assert past.messages[1].content == (Block("thinking", "so", signature="signed"), Block("text", "answer"))
-    assert sorted(entry.id for entry in past.dropped) == ["a#0", "empty", "s", "thought"]
 
 
 def test_a_continuation_is_what_follows_the_turns_question(talk: NamedTalk) -> None:

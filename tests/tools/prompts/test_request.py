@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import golden_bodies as write
 from support import model_server
-from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_tools.prompts.model.types import ChatMessage, Envelope
@@ -19,7 +18,7 @@ from workspaced_tools.prompts.providers.cache_breakpoints import MARKS_MAX
 from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.provider import OWN, Part, Request
-from workspaced_tools.prompts.providers.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, request_of
+from workspaced_tools.prompts.providers.request import OUTPUT_TOKENS, request_of
 from workspaced_tools.prompts.providers.tool_definitions import DEPTH_MAX
 
 Chat = write.Chat
@@ -64,37 +63,6 @@ def test_without_a_reserve_answers_still_have_room_and_a_white_system_prompt_is_
 # -- messages --
 
 
-NOTHING = "(The user said nothing.)"
-
-
-@pytest.mark.parametrize(
-    ("said", "shown", "told"),
-    [
-        (
-            ["u One.", "u Two.", "a Three.", "a Four.", "u Five."],
-            [["One.", "Two."], ["Three.", "Four."], ["Five."]],
-            [],
-        ),
-        (["a Good morning!", "u Hello."], [[ASSISTANT_BEGINS], ["Good morning!"], ["Hello."]], [ASSISTANT_BEGINS]),
-        (["u Question.", "a \u3000\u00a0", "u Again."], [["Question.", "Again."]], ["m2", "m2"]),
-        (["u Go on.", "a Yes.", "u "], [["Go on."], ["Yes."], [NOTHING]], [NOTHING]),
-        (["u Go on.", "a Yes.", "u  \n"], [["Go on."], ["Yes."], [NOTHING]], [NOTHING]),
-        (["u "], [[NOTHING]], [NOTHING]),
-    ],
-)
-@pytest.mark.parametrize("family", ["openai", "anthropic", "gemini"])
-def test_roles_alternate_the_user_begins_and_has_the_last_word(
-    family: str, said: list[str], shown: list[list[str]], told: list[str]
-) -> None:
-    chat = chat_with()
-    for each in said:
-        message = (chat.say if each[0] == "u" else chat.answer)(each[2:])
-    request, changes = asked(chat, chat.prompt(message), family)
-    assert texts(request) == shown
-    assert [message.role for message in request.messages] == ["user", "assistant", "user"][: len(shown)]
-    assert len(changes) == len(told) and all(each in change for each, change in zip(told, changes, strict=True))
-
-
 def given(*messages: ChatMessage) -> tuple[Request, tuple[str, ...]]:
     """Of an envelope that no conversation came to."""
     chat = chat_with(system="")
@@ -102,17 +70,6 @@ def given(*messages: ChatMessage) -> tuple[Request, tuple[str, ...]]:
 
 
 # -- breakpoints --
-
-
-def test_breakpoints_stand_behind_system_library_the_request_before_and_the_end() -> None:
-    chat = chat_with(each_turn=True)
-    note = chat.read("a.md", "Text of A.")
-    chat.ask("1", note)
-    chat.answer("More.")
-    request, _ = asked(chat, chat.prompt(chat.say("2"), note))
-    own, library, previous, last = marked(request)
-    assert own == "You help." and "Text of A." in (library or "")
-    assert (previous or "").endswith("1") and (last or "").endswith("2")
 
 
 LONG = "All work and no play. " * 250
@@ -412,17 +369,3 @@ def test_only_gemini_and_templates_of_one_s_own_use_a_cached_content() -> None:
 
 
 # -- time --
-
-
-def test_a_long_conversation_takes_time_in_line_with_its_length() -> None:
-    def seconds(rounds: int) -> float:
-        chat = chat_with()
-        for at in range(rounds):
-            chat.say(f"{at}?")
-            chat.thinks("Hm.", "", ("same id", "a.b", '{"q": 1}'))
-            chat.gives(("same id", "a.b", "found", False))
-            chat.answer("Done.")
-        envelope = chat.prompt(chat.say("And?"))
-        return thread_seconds(lambda: asked(chat, envelope, "openai"))
-
-    assert grows_linearly(seconds, 100, 400)

@@ -38,16 +38,6 @@ def test_an_active_note_that_is_gone_is_the_designs_answer(ask: Call) -> None:
     assert result["message"] == "The active note may have been deleted"
 
 
-def test_an_active_note_that_cannot_be_read_says_why(
-    make_vault: MakeVault, make_view: MakeView, make_state: MakeState, call: Call
-) -> None:
-    vault = make_vault({"real.md": "x"})
-    (vault.root.path / "link.md").symlink_to("real.md")
-    (vault.root.path / "dir.md").mkdir()
-    assert call(TOOL, make_view(vault, make_state(active="link.md")))["code"] == "SYMLINK"
-    assert call(TOOL, make_view(vault, make_state(active="dir.md")))["code"] == "READ_ERROR"
-
-
 def test_the_note_comes_whole_with_its_metadata(ask: Call) -> None:
     result = ask("---\ntitle: Titled\n---\n# Heading\n\nText.\n")
     data = result["data"]
@@ -147,18 +137,6 @@ def test_incoming_links_are_capped_with_a_total_and_short_contexts(ask: Call) ->
     assert (len(links["incoming"]), links["incomingTotal"]) == (100, 160)
     assert all(len(link["context"]) <= 240 and "[[n]]" in link["context"] for link in links["incoming"])
     assert [link["source"] for link in links["incoming"][:3]] == ["s000.md", "s000.md", "s001.md"]
-
-
-def test_many_headings_and_links_are_capped_with_a_warning(ask: Call) -> None:
-    text = "".join(f"# H{n}\n[[link {n}]]\n" for n in range(700))
-    result = ask(text, includeLinks=True, includeOutline=True)
-    data = result["data"]
-    assert (len(data["outline"]), len(data["links"]["outgoing"]), data["links"]["outgoingTotal"]) == (
-        500,
-        500,
-        700,
-    )
-    assert any("700 headings" in warning for warning in result["warnings"])
 
 
 def test_large_front_matter_is_cut_to_size_with_a_warning(ask: Call) -> None:

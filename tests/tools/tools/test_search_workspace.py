@@ -88,12 +88,6 @@ def test_the_workspace_is_active_pins_tabs_and_recents_each_note_once(ask: Call,
 # -- tags and folder --
 
 
-def test_tags_lose_their_hash_and_repetitions(ask: Call) -> None:
-    search = asked_of(ask, tags=["#design/type", "design/type", " Work ", "#🚀", "open/"])
-    assert search.tags == ("design/type", "Work", "🚀", "open")
-    assert asked_of(ask, tags=[]).tags == ()
-
-
 @pytest.mark.parametrize("tag", ["#", " ", "/"])
 def test_a_tag_without_a_name_is_refused(ask: Call, tag: str) -> None:
     result = ask(FakeVault(), tags=[tag])
@@ -143,30 +137,6 @@ def test_a_query_needs_something_to_look_for(ask: Call, query: str) -> None:
 
 
 # -- nothing found, not all known --
-
-
-@pytest.mark.parametrize(
-    ("arguments", "advice"),
-    [
-        ({"query": "one"}, "other words"),
-        ({"query": "one two"}, "other words"),
-        ({"tags": ["x"]}, "without tags"),
-        ({"tags": ["x"], "folder": "work", "scope": "workspace"}, "without scope and tags and folder"),
-    ],
-)
-def test_where_nothing_is_found_the_message_says_what_to_try(
-    ask: Call, arguments: dict[str, Any], advice: str
-) -> None:
-    result = ask(FakeVault(), **arguments)
-    assert result["success"] is True
-    assert result["data"] == {
-        "results": [],
-        "matched": "all",
-        "total": 0,
-        "complete": True,
-        "indexState": "ready",
-    }
-    assert advice in result["message"]
 
 
 # -- bounds --

@@ -122,14 +122,6 @@ def test_null_stands_for_an_argument_that_may_be_absent_and_for_no_other(name: s
             tool.check(refused)
 
 
-@every_tool
-def test_unknown_arguments_are_named_with_what_there_is(name: str) -> None:
-    with pytest.raises(ArgumentInvalid) as caught:
-        TOOLS[name].check({**REQUIRED.get(name, {}), "minseq": 200})
-    assert "minseq" in caught.value.message
-    assert "minSeq" in caught.value.hint
-
-
 WRONG_TEXTS: dict[tuple[str, str], list[Any]] = {
     ("get_note_by_reference", "reference"): ["", 7, None, "x" * 2_049, "\ud800"],
     ("get_related_notes", "reference"): ["", "x" * 2_049, "\ud800"],
