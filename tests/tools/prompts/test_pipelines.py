@@ -54,9 +54,6 @@ def test_everything_of_the_turn_is_pushed_and_nothing_of_earlier_ones(
     assert [hint.after for hint in made.envelope.cache_hints] == ["L1_SYSTEM", "last"]
 
 
-# -- what stands around --
-
-
 # -- compression --
 
 

@@ -366,6 +366,3 @@ def test_only_gemini_and_templates_of_one_s_own_use_a_cached_content() -> None:
         used = family in {"gemini", None}
         assert request.cached_content.resource == ("cachedContents/x" if used else None)
         assert bool(changes) != used
-
-
-# -- time --

@@ -115,12 +115,6 @@ NOTES = {
 }
 
 
-# -- which calls --
-
-
-# -- a list --
-
-
 # -- one whole --
 
 
@@ -201,9 +195,6 @@ def test_readable_lines_tell_values_apart_and_lose_nothing(one: Any, two: Any) -
     assert not any("\n" in line for line in lines[0])
     if "\\n" not in encoded[0].decode():
         assert json.loads(joined) == one
-
-
-# -- tokens --
 
 
 # -- statistics --

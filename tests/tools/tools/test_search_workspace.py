@@ -136,9 +136,6 @@ def test_a_query_needs_something_to_look_for(ask: Call, query: str) -> None:
     assert vault.asked == []
 
 
-# -- nothing found, not all known --
-
-
 # -- bounds --
 
 

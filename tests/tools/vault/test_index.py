@@ -82,9 +82,6 @@ def ids(entries: Iterable[NamedNote]) -> list[str]:
     return sorted(each.id for each in entries)
 
 
-# -- by name and link --
-
-
 # -- what is kept of a note --
 
 
@@ -108,9 +105,6 @@ def test_tags_and_aliases_may_be_a_list_or_one_string_and_tags_are_those_of_the_
     assert tags_of({"tags": {"a": 1}}, ("c",)) == ("c",)
     assert aliases_of(split_front_matter("---\nalias: Just one\n---\n").fields) == ("Just one",)
     assert aliases_of({}) == aliases_of({"aliases": {"a": 1}}) == ()
-
-
-# -- text that follows later --
 
 
 # -- against a model --
