@@ -1,11 +1,7 @@
 """What stands behind the user's words: the composer's and the adapter's instruction, each exactly once."""
 
-from typing import Any
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import conversation as w
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Message, Settings
@@ -14,32 +10,6 @@ from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined
 from workspaced_tools.prompts.model.token_estimate import Estimator
 
 C, A = "Answer in lists.", "Use no tables.\n\nNever."
-
-
-def query(made: Any) -> str:
-    return str(w.layer_text(made, "L5_USER"))
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (f"How?\n\n{C}\n\n{A}", f"How?\n\n{C}\n\n{A}"),
-        (f"How? {C}\n{A} \n", f"How? {C}\n{A}"),
-        (f"How?\n\n{C}", f"How?\n\n{C}\n\n{A}"),
-        (f"How?\n\n{A}", f"How?\n\n{A}\n\n{C}"),
-        (C, f"{C}\n\n{A}"),
-        (f"{C} How?", f"{C} How?\n\n{C}\n\n{A}"),
-        (f"Do not{C}", f"Do not{C}\n\n{C}\n\n{A}"),
-    ],
-)
-def test_what_the_words_end_with_already_is_not_said_again(chat: Any, words: str, expected: str) -> None:
-    chat.start(composer=C, adapter=A)
-    made = chat.turn(words)
-    assert query(made) == expected
-    dropped = [each.id for each in made.envelope.manifest.entries if each.state == "dropped"]
-    assert dropped == [
-        name for name, text in (("composer", C), ("adapter", A)) if expected.count(text) == words.count(text)
-    ]
 
 
 words = st.text(alphabet="ab \n", max_size=12)

@@ -10,7 +10,6 @@ from hypothesis import settings as runs
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import golden_bodies as write
-from support import model_server
 from support.profiles import examples
 
 from workspaced_tools.prompts.model.types import ChatMessage, Envelope
@@ -70,33 +69,6 @@ def given(*messages: ChatMessage) -> tuple[Request, tuple[str, ...]]:
 
 
 # -- breakpoints --
-
-
-LONG = "All work and no play. " * 250
-"""More than the least that a provider keeps."""
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("rounds", [1, 30])
-def test_after_a_turn_with_many_rounds_the_history_before_it_is_still_read_from_the_cache(rounds: int) -> None:
-    """The turn itself was sent with what is pinned, and so with other bytes than it has in the history."""
-    chat, server = chat_with(system=LONG), model_server.Anthropic()
-
-    def read(envelope: Envelope) -> tuple[int, int]:
-        """The tokens that come from the cache, and all."""
-        usage = server.answer(chat.shaped(envelope, "anthropic").body, "/v1/messages")["usage"]
-        return usage["cache_read_input_tokens"], sum(usage[each] for each in usage if each != "output_tokens")
-
-    chat.ask(LONG)
-    pinned = (chat.provided("tone", "Be short."),)
-    question = chat.say("Look.")
-    before = read(chat.prompt(question, provided=pinned))[1]
-    for at in range(rounds):
-        chat.thinks("Hm.", "", (f"c{at}", "look", "{}"))
-        results = chat.gives((f"c{at}", "look", "found", False))
-        assert read(chat.go_on(results, question))[0] > 0.9 * before
-    chat.answer("Found.")
-    assert read(chat.prompt(chat.say("And?"), provided=pinned))[0] > 0.9 * before
 
 
 def parts_of(count: int, type_: str = "text") -> list[Part]:

@@ -86,15 +86,6 @@ def test_metadata_comes_from_the_front_matter(ask: Call, front: str, metadata: d
     assert {key: shown[key] for key in metadata} == metadata
 
 
-def test_the_outline_lists_headings_by_raw_line(ask: Call) -> None:
-    text = "---\na: 1\n---\n# One\n\n#no\n\nTwo\n---\n\n```\n# code\n```\n### Three *x*\n"
-    assert ask(text, includeOutline=True)["data"]["outline"] == [
-        {"level": 1, "title": "One", "line": 4},
-        {"level": 2, "title": "Two", "line": 8},
-        {"level": 3, "title": "Three x", "line": 14},
-    ]
-
-
 def test_outgoing_links_come_one_per_occurrence_with_their_heading_and_line(ask: Call) -> None:
     files = {
         "n.md": (

@@ -11,7 +11,7 @@ from support.profiles import examples
 from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
 from workspaced_events.ids import NoteId
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
+from workspaced_events.projections.workspace_state import Selection, VaultState
 from workspaced_tools.vault.vault import Vault
 
 TOOL = "get_workspace_context"
@@ -32,28 +32,6 @@ FILES = {
     "b.md": "# Beta\n\nText of beta.\n",
     "c.md": "Text of gamma.\n",
 }
-
-
-def test_an_empty_workspace_is_an_answer(ask: Call) -> None:
-    result = ask(FILES, EMPTY_VAULT)
-    data = result["data"]
-    assert result["success"] is True
-    assert result["asOfSeq"] == 7
-    assert (data["activeNote"], data["pinnedNotes"], data["temporaryTabs"], data["recentNotes"]) == (
-        None,
-        [],
-        [],
-        [],
-    )
-    assert data["summary"]["totalNotes"] == 0
-    assert data["vaultInfo"] == {
-        "id": "brain",
-        "name": "Brain",
-        "path": "/home/someone/brain",
-        "noteCount": 3,
-        "indexState": "ready",
-    }
-    assert "warnings" not in result
 
 
 def test_active_pins_tabs_and_recents_are_shown_by_name(ask: Call, make_state: MakeState) -> None:

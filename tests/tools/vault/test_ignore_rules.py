@@ -358,14 +358,3 @@ def lost(folder: Folder, keeper: RulesStore) -> Policy:
     policy.counted(0, folder.now_s)
     assert policy.denies("open.md")
     return policy
-
-
-def test_an_edit_counts_from_the_next_look_though_it_keeps_size_and_mtime(folder: Folder) -> None:
-    folder.write("open.md")
-    os.utime(folder.file, ns=(0, 1_700_000_000_000_000_000))
-    policy = folder.policy()
-    folder.write("shut.md")
-    os.utime(folder.file, ns=(0, 1_700_000_000_000_000_000))
-    before = policy.digest
-    assert policy.refresh() and policy.denies("shut.md") and policy.digest != before
-    assert folder.settle(policy) and policy.denies("shut.md") and not policy.denies("open.md")

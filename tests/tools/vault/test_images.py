@@ -22,7 +22,6 @@ from workspaced_tools.limits import (
     IMAGE_BYTES_MAX,
     IMAGE_FILE_BYTES_MAX,
     IMAGE_PIXELS_MAX,
-    IMAGE_SIDE_PIXELS_MAX,
     IMAGES_SHOWN_MAX,
     SETTLE_S,
 )
@@ -370,28 +369,6 @@ def test_an_image_of_one_mebibyte_is_sent_as_it_is_and_one_byte_more_is_scaled(m
     assert isinstance(first, NoteImage) and isinstance(second, NoteImage)
     assert (first.content == exact, first.scaled) == (True, False)
     assert (len(second.content) < 1_000, second.scaled, second.width, second.height) == (True, True, 2, 1)
-
-
-@pytest.mark.parametrize(
-    ("form", "mode"),
-    [
-        ("JPEG", "RGB"),
-        *(
-            pytest.param(form, mode, marks=pytest.mark.thorough)
-            for form, mode in [("PNG", "RGB"), ("PNG", "RGBA"), ("WEBP", "RGB")]
-        ),
-    ],
-)
-def test_a_large_image_is_made_small_enough(make_vault: MakeVault, form: str, mode: str) -> None:
-    content = noisy(2_400, 1_200, form, mode=mode, **({"quality": 95} if form != "PNG" else {}))
-    assert len(content) > IMAGE_BYTES_MAX
-    [found] = ask(make_vault({"n.md": "![[a.png]]", "a.png": content})).images
-    assert isinstance(found, NoteImage) and found.scaled
-    assert len(found.content) <= IMAGE_BYTES_MAX
-    assert found.sha256 == sha256(found.content).hexdigest()
-    with Image.open(BytesIO(found.content)) as made:
-        assert made.size == (found.width, found.height)
-        assert max(made.size) <= IMAGE_SIDE_PIXELS_MAX and made.width == 2 * made.height
 
 
 def test_a_photo_that_lies_on_its_side_is_sent_upright(make_vault: MakeVault) -> None:
