@@ -258,29 +258,6 @@ def test_a_text_that_is_no_chat_is_refused(text: str) -> None:
 # -- files of other tools --
 
 
-def test_a_file_of_an_older_tool_is_read_with_its_names_and_times() -> None:
-    read = read_file("older.md")
-    assert read.warnings == () and read.lines == (9, 14, 20)
-    chat = read.chat
-    assert (chat.model, chat.provider, chat.title) == ("large", "someone", "Plans, and what is left")
-    assert chat.started == "2025-03-01T10:00:00Z" and chat.more == {"tags": ["chat"]} and chat.conversation is None
-    first, second, third = chat.messages
-    assert (first.role, first.at, first.text) == (
-        "user",
-        "2025-03-01T10:00:00",
-        "What is left to do?\nAnd by when?",
-    )
-    assert first.attachments == (
-        note("Plans, old.md"),
-        note("today.md"),
-        SavedAttachment("url", "https://example.org/a"),
-        SavedAttachment("tag", "#work"),
-        SavedAttachment("folder", "work"),
-    )
-    assert second.text == "Two things:\n\n1. **Note**: the first\n2. the second" and second.role == "assistant"
-    assert third.text == "Thanks." and third.attachments == ()
-
-
 @pytest.mark.parametrize(
     ("line", "names"),
     [

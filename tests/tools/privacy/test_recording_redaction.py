@@ -120,7 +120,7 @@ ACCENTED = "àéîõüçñåøšžý"
 HAN = "山川空雨風花鳥月星水火木金土日"
 
 
-def planted(canary: Canaries, space: str) -> tuple[str, str, str]:
+def planted(canary: Canaries) -> tuple[str, str, str]:
     """A note's path, its title and its text, with secrets at every place that the tools read."""
     path = f"{canary()}/{canary(ACCENTED)} {canary()}.md"
     title = f"{canary()} {canary(GREEK)}"
@@ -138,7 +138,7 @@ nested: {{{canary()}: [{canary()}, 12, true]}}
 # {canary()} {canary(HAN)}
 
 {canary()} *{canary()}* `{canary()}` #{canary()} common words 2026-03-01.
-[[{canary()} {canary()}#{canary()}|{canary()}]] and [{canary()}]({canary()}{space}{canary()}.md) and [[a]].
+[[{canary()} {canary()}#{canary()}|{canary()}]] and [{canary()}]({canary()}%20{canary()}.md) and [[a]].
 [outside](https://{canary()}.example/{canary()}?{canary()}={canary()}) <!-- {canary()} -->
 
 ## {canary()} {canary()}
@@ -151,11 +151,11 @@ nested: {{{canary()}: [{canary()}, 12, true]}}
     return path, title, text
 
 
-def play(session: Any, canary: Canaries, space: str = "%20") -> None:
-    """A session in which every tool reads, and fails over, what is secret; `space` stands in links."""
+def play(session: Any, canary: Canaries) -> None:
+    """A session in which every tool reads, and fails over, what is secret."""
     one = session.vaults["one"]
-    path, title, text = planted(canary, space)
-    other, other_title, other_text = planted(canary, space)
+    path, title, text = planted(canary)
+    other, other_title, other_text = planted(canary)
     sessions.write(one, path, text.encode())
     sessions.write(one, other, (other_text + f"\n[[{title}]] {canary()}\n").encode())
     sessions.write(one, "a.md", f"\ufeff# A\r\n\r\n[[{other_title}]] {canary()} \x00".encode() + b"\xff\n")

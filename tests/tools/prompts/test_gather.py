@@ -12,7 +12,7 @@ from support.attachments import blocks_in
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.conversations import Calibration, Provider
+from workspaced_events.projections.conversations import Provider
 from workspaced_events.projections.workspace_state import Selection
 from workspaced_events.schema.catalogue import Attachment, AttachmentKind
 from workspaced_tools.errors import ArgumentInvalid
@@ -105,18 +105,6 @@ def test_each_thing_is_there_once_where_it_came_first_and_none_spoils_another(
 
 
 # -- the active note --
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"), [("", ("active_note", "work/a.md", "work/a.md", "Ay")), ("plan.md", None)]
-)
-def test_the_active_note_is_the_one_that_is_or_was_active(world: Any, name: str, expected: Any) -> None:
-    world.says(world.attachment("active_note", name))
-    [found] = world.gather().artifacts
-    expected = expected or ("active_note", "plan.md", "plan.md", "The plan")
-    assert (found.kind, found.id, found.note, found.title) == expected
-    world.state = replace(world.state, active=None)
-    assert codes(world.gather()) == [None if name else "NO_ACTIVE_NOTE"]
 
 
 def test_of_many_images_the_rest_is_one_failure(make_world: Any) -> None:
@@ -251,17 +239,6 @@ def rewrite(world: Any, path: str, text: str) -> None:
 def earlier(world: Any) -> Turn:
     turn: Turn = msgspec.json.decode(world.texts(world.conversation.prompts[0].inputs_sha256), type=Turn)
     return turn
-
-
-def test_what_goes_on_gets_what_was_read_before(begun: Any) -> None:
-    rewrite(begun, "plan.md", "changed")
-    rewrite(begun, "work/new.md", "new")
-    before = begun.times_kept
-    turn = begun.gather("m2", Calibration(2.0, 9))
-    assert turn == replace(earlier(begun), message="m2")
-    assert begun.times_kept == before
-    begun.sends(turn)
-    assert begun.gather(begun.goes_on("m5"), rebase=True) == replace(earlier(begun), message="m5", rebase=True)
 
 
 @pytest.mark.parametrize("why", ["its own message", "the message was edited", "forgotten", "of another version"])

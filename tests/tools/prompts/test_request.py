@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from support import golden_bodies as write
 from support.profiles import examples
 
-from workspaced_tools.prompts.model.types import ChatMessage, Envelope
+from workspaced_tools.prompts.model.types import Envelope
 from workspaced_tools.prompts.providers.cache_breakpoints import MARKS_MAX
 from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
 from workspaced_tools.prompts.providers.known import SHAPES
@@ -41,31 +41,14 @@ def texts(request: Request) -> list[list[str | None]]:
     return [[part.text for part in message.content] for message in request.messages]
 
 
-def marked(request: Request) -> list[str | None]:
-    found = [*request.system, *parts(request)]
-    return [part.text if part.text is not None else part.id for part in found if part.cache]
-
-
 def chat_with(family: str = "anthropic", tools: list[Any] | None = None, **more: Any) -> Any:
     return Chat(family, tools or [], **{"system": "You help.", **more})
-
-
-# -- what it is of --
 
 
 def test_without_a_reserve_answers_still_have_room_and_a_white_system_prompt_is_none() -> None:
     chat = chat_with(reserve=0, system="\u00a0")
     request, changes = asked(chat, chat.prompt(chat.say("Hello?")))
     assert (request.output_tokens, request.system) == (OUTPUT_TOKENS, ()) and len(changes) == 2
-
-
-# -- messages --
-
-
-def given(*messages: ChatMessage) -> tuple[Request, tuple[str, ...]]:
-    """Of an envelope that no conversation came to."""
-    chat = chat_with(system="")
-    return asked(chat, replace(chat.prompt(chat.say("?")), messages=messages))
 
 
 # -- breakpoints --

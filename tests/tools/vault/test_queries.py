@@ -226,3 +226,41 @@ def test_a_note_that_is_indexed_anew_during_the_answer_is_in_it(
     monkeypatch.setattr(full_text, "texts", indexed_anew)
     assert ask(vault) == before
     assert "b.md" in notes_of(before)
+
+
+# -- the notes of a folder, or with a tag --
+
+FOLDERS = {
+    "b.md": "# Bee\n\n#x/y\n",
+    "work/z.md": "#x\n",
+    "work/a.md": "---\ntags: [X]\ntitle: First\n---\n",
+    "work/deep/m.md": "#xx\n",
+    "workshop/w.md": "nothing",
+    "Work/upper.md": "nothing",
+    "wörk/ü.md": "#Ü\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("folder", "tag", "expected"),
+    [
+        ("work", None, ["work/a.md", "work/deep/m.md", "work/z.md"]),
+        ("work/deep", None, ["work/deep/m.md"]),
+        ("wörk", None, ["wörk/ü.md"]),
+        (None, "x", ["b.md", "work/a.md", "work/z.md"]),
+        (None, "X/Y", ["b.md"]),
+        (None, "ü", ["wörk/ü.md"]),
+        ("work", "x", ["work/a.md", "work/z.md"]),
+        ("", None, sorted(FOLDERS)),
+        (None, None, sorted(FOLDERS)),
+        ("wor", None, []),
+        ("../work", None, []),
+        ("work' OR 1 --", None, []),
+        (None, "%", []),
+    ],
+)
+def test_all_below_the_folder_with_the_tag_sorted_by_path(
+    make_vault: MakeVault, folder: str | None, tag: str | None, expected: list[str]
+) -> None:
+    found = make_vault(FOLDERS).searches.members(folder, tag, 100)
+    assert [ref.id for ref in found.notes] == expected and found.total == len(expected)
