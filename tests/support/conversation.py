@@ -360,12 +360,6 @@ def layer(envelope: Envelope, begin: str) -> Layer:
     return found
 
 
-def system_of(envelope: Envelope) -> str:
-    return "".join(
-        block.text or "" for each in envelope.messages if each.role == "system" for block in each.content
-    )
-
-
 def user_text(envelope: Envelope) -> str:
     """All text of the last user's message that is no carrier."""
     mine = [each for each in envelope.messages if each.role == "user" and each.content[0].type != "toolResult"]
@@ -377,10 +371,6 @@ def entry(envelope: Envelope, name: str, begin: str = "L3") -> ManifestEntry:
     """The one record of that thing in that layer."""
     [found] = [each for each in envelope.manifest.entries if each.id == name and each.layer.startswith(begin)]
     return found
-
-
-def library_ids(envelope: Envelope) -> list[str]:
-    return [segment.id for segment in layer(envelope, "L2").segments]
 
 
 # -- reading an assembled prompt --

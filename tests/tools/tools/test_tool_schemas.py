@@ -140,6 +140,12 @@ def test_a_text_is_taken_within_its_length_only_and_named_where_it_is_not(name: 
             TOOLS[name].check({**REQUIRED.get(name, {}), argument: wrong})
 
 
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_missing_argument_is_named(name: str) -> None:
+    with pytest.raises(ArgumentInvalid, match=f"Missing argument '{next(iter(REQUIRED[name]))}'"):
+        TOOLS[name].check({})
+
+
 def test_input_is_echoed_in_at_most_200_characters(call: Callable[..., dict[str, Any]]) -> None:
     for arguments in ({"maxContentLength": "x" * 5000}, {"y" * 5000: 1}, {"maxContentLength": 10**5000}):
         result = run(TOOLS["get_workspace_context"], NOWHERE, arguments)
