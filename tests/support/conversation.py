@@ -360,12 +360,6 @@ def layer(envelope: Envelope, begin: str) -> Layer:
     return found
 
 
-def system_of(envelope: Envelope) -> str:
-    return "".join(
-        block.text or "" for each in envelope.messages if each.role == "system" for block in each.content
-    )
-
-
 def user_text(envelope: Envelope) -> str:
     """All text of the last user's message that is no carrier."""
     mine = [each for each in envelope.messages if each.role == "user" and each.content[0].type != "toolResult"]

@@ -27,63 +27,13 @@ MARK = "---\nworkspaced-chat: 1\n---\n\n"
 
 HOSTILE: Final = st.sampled_from(
     [
-        "**user**",
-        "**assistant** · 2026-03-01 12:00",
-        "**summary**",
-        "**robot** · 2026-03-01 12:00",
-        "**user**: text",
-        "**ai**:",
-        "[Context:",
-        "[Context: Notes: a.md]",
-        "[Timestamp: 2025/03/01 10:00:00]",
-        "<!-- workspaced: {} -->",
-        '<!-- workspaced: {"id":"x"} -->',
-        "<!--",
-        "-->",
-        "---",
-        "workspaced-chat: 2",
-        "\\",
-        "\\\\",
-        "\\u{20}",
-        "\\,",
-        "\\n",
-        "\\U0000000a",
-        "\n",
-        "\n\n",
-        "\r",
-        "\r\n",
-        "\t",
-        " ",
-        ", ",
-        " | ",
-        "|",
-        "]",
-        "[",
-        "Notes: ",
-        "URLs: x",
-        "{}",
-        '"',
-        "'",
-        "#",
-        ": ",
-        "- ",
-        "&a *a",
-        "%",
-        "\ufeff",
-        "\u2028",
-        "\x85",
-        "\x00",
-        "\x1b[31m",
-        "\u200b",
-        "é",
-        "e\u0301",
-        "😀",
-        "null",
-        "~",
-        "1",
-        "1e9",
-        "a.md",
-        "b, c.md",
+        *["**user**", "**assistant** · 2026-03-01 12:00", "**summary**", "**robot** · 2026-03-01 12:00"],
+        *["**user**: text", "**ai**:", "[Context:", "[Context: Notes: a.md]"],
+        *["[Timestamp: 2025/03/01 10:00:00]", "<!-- workspaced: {} -->", '<!-- workspaced: {"id":"x"} -->'],
+        *["<!--", "-->", "---", "workspaced-chat: 2", "\\", "\\\\", "\\u{20}", "\\,", "\\n", "\\U0000000a"],
+        *["\n", "\n\n", "\r", "\r\n", "\t", " ", ", ", " | ", "|", "]", "[", "Notes: ", "URLs: x", "{}", '"'],
+        *["'", "#", ": ", "- ", "&a *a", "%", "\ufeff", "\u2028", "\x85", "\x00", "\x1b[31m", "\u200b", "é"],
+        *["e\u0301", "😀", "null", "~", "1", "1e9", "a.md", "b, c.md"],
     ]
 )
 TEXT: Final = st.one_of(
@@ -308,29 +258,6 @@ def test_a_text_that_is_no_chat_is_refused(text: str) -> None:
 # -- files of other tools --
 
 
-def test_a_file_of_an_older_tool_is_read_with_its_names_and_times() -> None:
-    read = read_file("older.md")
-    assert read.warnings == () and read.lines == (9, 14, 20)
-    chat = read.chat
-    assert (chat.model, chat.provider, chat.title) == ("large", "someone", "Plans, and what is left")
-    assert chat.started == "2025-03-01T10:00:00Z" and chat.more == {"tags": ["chat"]} and chat.conversation is None
-    first, second, third = chat.messages
-    assert (first.role, first.at, first.text) == (
-        "user",
-        "2025-03-01T10:00:00",
-        "What is left to do?\nAnd by when?",
-    )
-    assert first.attachments == (
-        note("Plans, old.md"),
-        note("today.md"),
-        SavedAttachment("url", "https://example.org/a"),
-        SavedAttachment("tag", "#work"),
-        SavedAttachment("folder", "work"),
-    )
-    assert second.text == "Two things:\n\n1. **Note**: the first\n2. the second" and second.role == "assistant"
-    assert third.text == "Thanks." and third.attachments == ()
-
-
 @pytest.mark.parametrize(
     ("line", "names"),
     [
@@ -359,6 +286,3 @@ def test_what_is_broken_in_an_older_file_is_named() -> None:
 def test_an_older_file_is_written_in_our_form_and_read_as_the_same() -> None:
     chat = read_file("older.md").chat
     assert read_chat(write_chat(chat)).chat == chat
-
-
-# -- long files --

@@ -1,14 +1,19 @@
-"""Whole prompts: what the model is sent, what stays from turn to turn, and that the same gives the same bytes."""
+"""What the model is sent: the order of things, what ends the user's words, and what cannot be assembled."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.conversation import Talk
 
 from workspaced_events.ids import ConversationId, MessageId
+from workspaced_events.projections.conversations import Message, Settings
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.model.types import Artifact, Block, Provided
+from workspaced_tools.prompts.assembly.assemble import add_words, assemble
+from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined, message_text
+from workspaced_tools.prompts.model.token_estimate import Estimator
+from workspaced_tools.prompts.model.types import Artifact, Block, ChatMessage, Provided
 
 # -- what the model is sent --
 
@@ -78,3 +83,49 @@ def test_a_turn_of_another_conversation_or_version_or_of_no_message_is_refused()
     ):
         with pytest.raises(ArgumentInvalid):
             assemble(chat.now, wrong, chat.texts)
+
+
+# -- the user's words --
+
+words = st.text(alphabet="ab \n", max_size=12)
+
+
+@given(said=words, composer=words, adapter=words)
+def test_whatever_is_said_each_instruction_ends_the_words_once(said: str, composer: str, adapter: str) -> None:
+    texts = {"m": said, "c": composer, "a": adapter}
+    settings = Settings("p", "m", 9, 0, (), None, True, 1, composer_sha256="c", adapter_sha256="a")
+    sheet = LayerBuilder("L5_USER", Estimator(1.0))
+    add_words(sheet, Message(MessageId("m"), "user", 1, "", "m"), settings, "chat", texts.__getitem__)
+    text = joined(sheet.segments)
+    assert [entry.id for entry in sheet.entries] == ["m", "composer", "adapter"]
+    assert text.startswith(said.strip(" \n"))
+    for entry, given_text in zip(sheet.entries[1:], (composer.strip(" \n"), adapter.strip(" \n")), strict=True):
+        added = [each for each in sheet.segments if each.id == entry.id]
+        assert len(added) == (entry.state == "full") and (entry.state == "empty") == (not given_text)
+        assert not given_text or given_text in text
+    if sheet.entries[2].state == "full":
+        assert text.endswith(adapter.strip(" \n"))
+
+
+# -- the text of a layer --
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ChatMessage("assistant", (Block("text", "a"),)),
+        ChatMessage("user", (Block("text", "b"),)),
+        ChatMessage("user", (Block("toolResult", "a", "1", "look"),)),
+        ChatMessage("user", (Block("toolResult", "a", "1", "look", is_error=True),)),
+        ChatMessage("user", (Block("toolResult", "a", "2", "look"),)),
+        ChatMessage("assistant", (Block("toolCall", "a", "1", "look"),)),
+        ChatMessage("assistant", (Block("thinking", "a", signature="s"),)),
+        ChatMessage("assistant", (Block("thinking", "a", signature="t"),)),
+        ChatMessage("user", (Block("image", blob="1", media_type="image/png"),)),
+        ChatMessage("user", (Block("image", blob="2", media_type="image/png"),)),
+        ChatMessage("user", (Block("image", blob="2", media_type="image/gif"),)),
+    ],
+)
+def test_all_that_is_sent_of_a_message_is_in_its_layers_text(other: ChatMessage) -> None:
+    texts = {message_text(ChatMessage("user", (Block("text", "a"),))), message_text(other)}
+    assert len(texts) == 2

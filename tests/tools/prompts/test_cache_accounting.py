@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.conversation import ConversationLog
 
 from workspaced_events.ids import ConversationId, MessageId
@@ -250,51 +248,6 @@ def test_status_tells_of_the_latest_conversations_the_last_one_first() -> None:
     told = conversations_status(story.conversations)
     assert told["count"] == 16
     assert [each["id"] for each in told["latest"]] == [f"c{number}" for number in range(14, 4, -1)]
-
-
-STEPS = st.lists(
-    st.sampled_from(
-        [
-            *("ask", "note", "begin", "system", "fold", "remove", "replace", "elide", "report", "go on"),
-            "otherwise",
-        ]
-    ),
-    max_size=40,
-)
-
-
-@given(STEPS, st.randoms(use_true_random=False))
-def test_whatever_happens_each_prompt_has_one_outcome_and_each_miss_a_cause(steps: list[str], random: Any) -> None:
-    story = Story()
-    for number, step in enumerate(["ask", *steps]):
-        messages = list(story.now.messages)
-        match step:
-            case "begin" | "system":
-                story.start(f"{number}" if step == "system" else story.system, f"{number}")
-            case "fold" | "note":
-                blocks = [each.block_sha256 for each in story.now.library]
-                story.fold("asked", *(blocks[1:] if step == "fold" else [*blocks, f"note{number}"]))
-            case "remove" if len(messages) > 1:
-                story.cut(random.choice(messages[1:]))
-            case "replace":
-                story.tell(c.MessageReplaced(ID, random.choice(messages), "user", NAME))
-            case "report":
-                story.report(random.choice(messages), random.choice([0, 900, 5_000]))
-            case "go on":
-                story.say(f"m{number}", tool_results=(c.ToolResult("t", "look", NAME),))
-                story.prompt(f"m{number}")
-            case "otherwise":
-                story.prompt(random.choice(messages), pipeline=random.choice(["completion", "compression"]))
-            case _:
-                story.ask(f"m{number}", elided=number if step == "elide" else 0)
-    told = account(story.now)
-    sums = summed(told)
-    assert sums.prompts == sums.hits + sums.misses + sums.not_reported == len(told)
-    assert sum(sums.causes.values()) == sums.misses
-    for each in told:
-        assert (each.cached_tokens is None) == (each.outcome == "unknown")
-        assert each.outcome == "hit" or each.cause
-        assert each.expected >= 0
 
 
 # -- two prompts --

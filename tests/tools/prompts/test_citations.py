@@ -158,22 +158,6 @@ def test_an_unknown_number_goes_with_all_that_held_only_it(mark: str) -> None:
         assert (answer, body_of(answer)) == (answer, shown)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *["f() and () [] **** x  y , z .", "- [ ] a task", r"\[9]", "a[9]", "> quoted [9] (8)\n> and **[9]**"],
-        *["[^note] and\n\n[^note]: as in (9) [9]", "[9](https://example.org)", "[so [9]](https://example.org)"],
-        *["![ [9] ](x.png)", "[9]\n\n[9]: https://example.org", "([^9](https://example.org))", "`([9])`"],
-        "[[9]]",
-    ],
-)
-def test_what_stood_empty_or_is_protected_stays(text: str) -> None:
-    answer = f"Alpha [^1].\n\n{text}"
-    done = cited(answer, CATALOGUE)
-    assert done.text == f"{answer}\n\n{listed(A_LINK)}"
-    assert done.unknown == ()
-
-
 # -- lists of sources --
 
 

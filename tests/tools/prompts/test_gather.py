@@ -12,7 +12,7 @@ from support.attachments import blocks_in
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.conversations import Calibration, Provider
+from workspaced_events.projections.conversations import Provider
 from workspaced_events.projections.workspace_state import Selection
 from workspaced_events.schema.catalogue import Attachment, AttachmentKind
 from workspaced_tools.errors import ArgumentInvalid
@@ -52,17 +52,6 @@ def world(make_world: Any) -> Any:
 
 
 # -- notes --
-
-
-def test_a_note_is_attached_whole_under_its_path(world: Any) -> None:
-    world.says(world.attachment("note", "plan.md", title="not this"))
-    [found] = world.gather().artifacts
-    text = FILES["plan.md"]
-    assert isinstance(text, str)
-    assert found == Artifact(
-        "note", "plan.md", "The plan", found.revision, MTIME, bytes=len(text), note=NoteId("plan.md")
-    )
-    assert world.texts(found.revision) == text
 
 
 def test_a_time_that_no_calendar_has_is_none() -> None:
@@ -118,48 +107,6 @@ def test_each_thing_is_there_once_where_it_came_first_and_none_spoils_another(
 # -- the active note --
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [("", ("active_note", "work/a.md", "work/a.md", "Ay")), ("plan.md", None)]
-)
-def test_the_active_note_is_the_one_that_is_or_was_active(world: Any, name: str, expected: Any) -> None:
-    world.says(world.attachment("active_note", name))
-    [found] = world.gather().artifacts
-    expected = expected or ("active_note", "plan.md", "plan.md", "The plan")
-    assert (found.kind, found.id, found.note, found.title) == expected
-    world.state = replace(world.state, active=None)
-    assert codes(world.gather()) == [None if name else "NO_ACTIVE_NOTE"]
-
-
-@pytest.mark.parametrize(
-    ("body", "has_images", "files"),
-    [
-        (
-            "![[pics/X.JPEG|300]] ![[x.png#a]] ![alt](pics/a%20b.png)",
-            True,
-            ["pics/X.JPEG", "x.png", "pics/a%20b.png"],
-        ),
-        ("![alt][1]\n\n[1]: y.webp", True, ["y.webp"]),
-        ("![](https://example.org/x.png) ![](data:image/png;base64,AAAA)", True, []),
-        (f"![](data:image/png;base64,{'A' * 9_000}) ![[{'x' * 2_000}.png]]", True, []),
-        ("---\ntitle: a\n---\n![[x.png]] ![[x.png]]", True, ["x.png"]),
-        ("![[Another note]] ![](b.md) ![[talk.mp3]] `![[x.png]]` [[x.png]] [a](y.png)", False, []),
-    ],
-)
-def test_images_are_told_of_and_named_from_the_active_note_only(
-    make_world: Any, body: str, has_images: bool, files: list[str]
-) -> None:
-    world = make_world({"n.md": body})
-    world.says(world.attachment("note", "n.md"))
-    [note] = world.gather().artifacts
-    assert (note.has_images, note.failed) == (has_images, None)
-    world.says(world.attachment("active_note", "n.md"))
-    active, *images = world.gather().artifacts
-    assert active.has_images == has_images
-    assert [(each.kind, each.id, each.failed) for each in images] == [
-        ("image", file, "IMAGE_NOT_FOUND") for file in files
-    ]
-
-
 def test_of_many_images_the_rest_is_one_failure(make_world: Any) -> None:
     world = make_world({"n.md": "".join(f"![[{at}.png]]\n" for at in range(IMAGES_LOOKED_AT_MAX + 3))})
     world.says(world.attachment("active_note", "n.md"))
@@ -188,18 +135,6 @@ def test_selected_text_is_what_was_given_else_what_is_selected_never_another_sel
 
 
 # -- what the runtime gives --
-
-
-def test_a_text_that_was_given_is_attached_under_its_id_whatever_its_kind(make_world: Any) -> None:
-    world = make_world(None)
-    world.current = None
-    kinds: list[AttachmentKind] = ["url", "pdf", "file", "skill", "dataview", "tool_result"]
-    for kind in kinds:
-        world.says(world.attachment(kind, "it", "grüße", "Title"), world.attachment(kind, "empty", ""))
-        found, empty = world.gather().artifacts
-        assert found == Artifact(kind, "it", "Title", found.revision, bytes=7)  # type: ignore[arg-type]
-        assert world.texts(found.revision) == "grüße"
-        assert (empty.title, empty.bytes, empty.failed) == ("empty", 0, None)
 
 
 def test_what_was_not_given_or_is_not_kept_or_is_another_text_of_an_id_fails(world: Any) -> None:
@@ -304,17 +239,6 @@ def rewrite(world: Any, path: str, text: str) -> None:
 def earlier(world: Any) -> Turn:
     turn: Turn = msgspec.json.decode(world.texts(world.conversation.prompts[0].inputs_sha256), type=Turn)
     return turn
-
-
-def test_what_goes_on_gets_what_was_read_before(begun: Any) -> None:
-    rewrite(begun, "plan.md", "changed")
-    rewrite(begun, "work/new.md", "new")
-    before = begun.times_kept
-    turn = begun.gather("m2", Calibration(2.0, 9))
-    assert turn == replace(earlier(begun), message="m2")
-    assert begun.times_kept == before
-    begun.sends(turn)
-    assert begun.gather(begun.goes_on("m5"), rebase=True) == replace(earlier(begun), message="m5", rebase=True)
 
 
 @pytest.mark.parametrize("why", ["its own message", "the message was edited", "forgotten", "of another version"])

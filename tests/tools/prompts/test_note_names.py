@@ -3,7 +3,7 @@
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
+from workspaced_tools.prompts.model.note_names import NoteNames, notes_of
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,3 @@ def test_what_is_surely_a_note_is_hidden_where_it_is_withheld_and_what_may_be_on
     assert not hidden(set(), set())
     assert hidden({"a.md"}, set()) and hidden(set(), {"b.md"})
     assert not hidden({"b.md"}, {"a.md"}), "a guess tells nothing"
-
-
-@pytest.mark.parametrize("address", ["a.md", "./a.md", "/a.md", "a", "a.md#L3", "a#part"])
-def test_an_address_means_a_note_however_it_is_written(address: str) -> None:
-    assert "a.md" in notes_at(address).perhaps and not notes_at(address).notes
-
-
-@pytest.mark.parametrize("address", ["", "https://example.org/a.md", "../a.md", "a\0.md", "x/" * 3_000, "\ud800"])
-def test_what_is_no_path_means_no_note(address: str) -> None:
-    assert notes_at(address) == NoteNames()

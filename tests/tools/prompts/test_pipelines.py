@@ -1,4 +1,4 @@
-"""Four pipelines over one assembler: what each shows, what it leaves out, and that none disturbs another."""
+"""Pipelines beside the chat: what a compression sums up, and that none disturbs another."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,78 +9,16 @@ from support import conversation as w
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.prompts.audit.cache_accounting import account
-from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, ChatMessage
 
 OTHERS: tuple[c.Pipeline, ...] = ("completion", "refactor", "compression")
 MakeChat = Callable[..., Any]
-
-
-def words(messages: tuple[ChatMessage, ...]) -> list[tuple[str, str]]:
-    return [(each.role, w.text_of(each)) for each in messages]
 
 
 def states(made: Any, name: str) -> list[tuple[str, str, str]]:
     return [(each.layer, each.state, each.why) for each in w.entries(made, name)]
 
 
-# -- completion and refactor --
-
-
-@pytest.mark.parametrize("pipeline", ["completion", "refactor"])
-def test_everything_of_the_turn_is_pushed_and_nothing_of_earlier_ones(
-    make_chat: MakeChat, pipeline: c.Pipeline
-) -> None:
-    chat = make_chat(promotion="each_turn")
-    chat.turn("First.", "a.md", "b.md")
-    chat.turn("Then.")
-    chat.pin("p", "text", text="Pinned.")
-    asked = chat.say("Do it.", "a.md", chat.selection("a.md#L3-L3", "One.", "before ", " after"))
-    library = chat.now.library
-    made = chat.prompt(pipeline=pipeline)
-    assert (
-        w.system(made) == "You help." and w.layer_text(made, "L2_PREVIOUS") == w.layer_text(made, "L4_STRIP") == ""
-    )
-    assert [each.id for each in w.spoken(made)] == [asked]
-    user = w.user(made)
-    assert "Pinned." in user and "# Alpha" in user and user.endswith("[User query]:\n\nDo it.")
-    assert "before <selection_start/>One.<selection_end/> after" in user
-    assert "First." not in w.whole(made) and "Find them in the Context Library" not in user
-    for message in ("m1", "m2", "m3", "m4"):
-        assert states(made, message) == [("L4_STRIP", "dropped", "pipeline")]
-    assert states(made, "b.md") == [("L2_PREVIOUS", "dropped", "pipeline")]
-    assert states(made, "a.md") == [("L2_PREVIOUS", "dropped", "pipeline"), ("L3_TURN", "full", "attached")]
-    assert (made.compacted, made.blocks) == (None, ())
-    assert chat.now.library == library
-    assert [hint.after for hint in made.envelope.cache_hints] == ["L1_SYSTEM", "last"]
-
-
-# -- what stands around --
-
-
 # -- compression --
-
-
-def test_a_compression_reads_the_history_alone(make_chat: MakeChat) -> None:
-    chat = make_chat(composer="Be brief.", adapter="No emoji.", memory="Tea.", tools='[{"name": "look_up"}]')
-    chat.pin("p", "text", text="Pinned.")
-    chat.turn("First.", "a.md")
-    chat.say("Second.", "b.md")
-    chat.answer(None, "call-1")
-    chat.results(("call-1", "found"))
-    last = chat.answer("Done.")
-    made = chat.prompt(last, pipeline="compression")
-    assert [role for role, _ in words(made.envelope.messages)] == [
-        *("system", "user", "assistant", "user", "assistant", "user", "assistant", "user")
-    ]
-    assert w.system(made) == COMPRESSION_SYSTEM
-    assert w.text_of(made.envelope.messages[-1]) == COMPRESSION_TASK
-    for text in ("Pinned.", "# Alpha", "Be brief.", "No emoji.", "Tea."):
-        assert text not in w.whole(made)
-    for name in ("p", "composer", "adapter", "system", "memory"):
-        assert [state[1:] for state in states(made, name)] == [("dropped", "pipeline")], name
-    assert made.envelope.manifest.tool_tokens > 0
-    assert [hint.after for hint in made.envelope.cache_hints] == ["L1_SYSTEM", "history", "last"]
-    assert chat.acquired(last, pipeline="compression").artifacts == ()
 
 
 def test_it_goes_up_to_what_a_summary_up_to_its_message_stands_for(chat: Any) -> None:

@@ -10,16 +10,14 @@ from hypothesis import settings as runs
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import golden_bodies as write
-from support import model_server
-from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
-from workspaced_tools.prompts.model.types import ChatMessage, Envelope
+from workspaced_tools.prompts.model.types import Envelope
 from workspaced_tools.prompts.providers.cache_breakpoints import MARKS_MAX
 from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.provider import OWN, Part, Request
-from workspaced_tools.prompts.providers.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, request_of
+from workspaced_tools.prompts.providers.request import OUTPUT_TOKENS, request_of
 from workspaced_tools.prompts.providers.tool_definitions import DEPTH_MAX
 
 Chat = write.Chat
@@ -43,16 +41,8 @@ def texts(request: Request) -> list[list[str | None]]:
     return [[part.text for part in message.content] for message in request.messages]
 
 
-def marked(request: Request) -> list[str | None]:
-    found = [*request.system, *parts(request)]
-    return [part.text if part.text is not None else part.id for part in found if part.cache]
-
-
 def chat_with(family: str = "anthropic", tools: list[Any] | None = None, **more: Any) -> Any:
     return Chat(family, tools or [], **{"system": "You help.", **more})
-
-
-# -- what it is of --
 
 
 def test_without_a_reserve_answers_still_have_room_and_a_white_system_prompt_is_none() -> None:
@@ -61,85 +51,7 @@ def test_without_a_reserve_answers_still_have_room_and_a_white_system_prompt_is_
     assert (request.output_tokens, request.system) == (OUTPUT_TOKENS, ()) and len(changes) == 2
 
 
-# -- messages --
-
-
-NOTHING = "(The user said nothing.)"
-
-
-@pytest.mark.parametrize(
-    ("said", "shown", "told"),
-    [
-        (
-            ["u One.", "u Two.", "a Three.", "a Four.", "u Five."],
-            [["One.", "Two."], ["Three.", "Four."], ["Five."]],
-            [],
-        ),
-        (["a Good morning!", "u Hello."], [[ASSISTANT_BEGINS], ["Good morning!"], ["Hello."]], [ASSISTANT_BEGINS]),
-        (["u Question.", "a \u3000\u00a0", "u Again."], [["Question.", "Again."]], ["m2", "m2"]),
-        (["u Go on.", "a Yes.", "u "], [["Go on."], ["Yes."], [NOTHING]], [NOTHING]),
-        (["u Go on.", "a Yes.", "u  \n"], [["Go on."], ["Yes."], [NOTHING]], [NOTHING]),
-        (["u "], [[NOTHING]], [NOTHING]),
-    ],
-)
-@pytest.mark.parametrize("family", ["openai", "anthropic", "gemini"])
-def test_roles_alternate_the_user_begins_and_has_the_last_word(
-    family: str, said: list[str], shown: list[list[str]], told: list[str]
-) -> None:
-    chat = chat_with()
-    for each in said:
-        message = (chat.say if each[0] == "u" else chat.answer)(each[2:])
-    request, changes = asked(chat, chat.prompt(message), family)
-    assert texts(request) == shown
-    assert [message.role for message in request.messages] == ["user", "assistant", "user"][: len(shown)]
-    assert len(changes) == len(told) and all(each in change for each, change in zip(told, changes, strict=True))
-
-
-def given(*messages: ChatMessage) -> tuple[Request, tuple[str, ...]]:
-    """Of an envelope that no conversation came to."""
-    chat = chat_with(system="")
-    return asked(chat, replace(chat.prompt(chat.say("?")), messages=messages))
-
-
 # -- breakpoints --
-
-
-def test_breakpoints_stand_behind_system_library_the_request_before_and_the_end() -> None:
-    chat = chat_with(each_turn=True)
-    note = chat.read("a.md", "Text of A.")
-    chat.ask("1", note)
-    chat.answer("More.")
-    request, _ = asked(chat, chat.prompt(chat.say("2"), note))
-    own, library, previous, last = marked(request)
-    assert own == "You help." and "Text of A." in (library or "")
-    assert (previous or "").endswith("1") and (last or "").endswith("2")
-
-
-LONG = "All work and no play. " * 250
-"""More than the least that a provider keeps."""
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("rounds", [1, 30])
-def test_after_a_turn_with_many_rounds_the_history_before_it_is_still_read_from_the_cache(rounds: int) -> None:
-    """The turn itself was sent with what is pinned, and so with other bytes than it has in the history."""
-    chat, server = chat_with(system=LONG), model_server.Anthropic()
-
-    def read(envelope: Envelope) -> tuple[int, int]:
-        """The tokens that come from the cache, and all."""
-        usage = server.answer(chat.shaped(envelope, "anthropic").body, "/v1/messages")["usage"]
-        return usage["cache_read_input_tokens"], sum(usage[each] for each in usage if each != "output_tokens")
-
-    chat.ask(LONG)
-    pinned = (chat.provided("tone", "Be short."),)
-    question = chat.say("Look.")
-    before = read(chat.prompt(question, provided=pinned))[1]
-    for at in range(rounds):
-        chat.thinks("Hm.", "", (f"c{at}", "look", "{}"))
-        results = chat.gives((f"c{at}", "look", "found", False))
-        assert read(chat.go_on(results, question))[0] > 0.9 * before
-    chat.answer("Found.")
-    assert read(chat.prompt(chat.say("And?"), provided=pinned))[0] > 0.9 * before
 
 
 def parts_of(count: int, type_: str = "text") -> list[Part]:
@@ -409,20 +321,3 @@ def test_only_gemini_and_templates_of_one_s_own_use_a_cached_content() -> None:
         used = family in {"gemini", None}
         assert request.cached_content.resource == ("cachedContents/x" if used else None)
         assert bool(changes) != used
-
-
-# -- time --
-
-
-def test_a_long_conversation_takes_time_in_line_with_its_length() -> None:
-    def seconds(rounds: int) -> float:
-        chat = chat_with()
-        for at in range(rounds):
-            chat.say(f"{at}?")
-            chat.thinks("Hm.", "", ("same id", "a.b", '{"q": 1}'))
-            chat.gives(("same id", "a.b", "found", False))
-            chat.answer("Done.")
-        envelope = chat.prompt(chat.say("And?"))
-        return thread_seconds(lambda: asked(chat, envelope, "openai"))
-
-    assert grows_linearly(seconds, 100, 400)

@@ -6,7 +6,6 @@ import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
-from support.growth import grows_linearly, thread_seconds
 
 from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
 from workspaced_tools.prompts.model.types import Artifact
@@ -123,19 +122,3 @@ def test_no_character_is_cut_in_two(character: str) -> None:
         assert (shift if shift <= 7 else 0) + len(cut.after) in whole
         for part in (cut.before, cut.after):
             assert SURROUNDINGS_CHARS_MAX - len(character) < len(part) <= SURROUNDINGS_CHARS_MAX
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("part", ["<selection_start/>", "a\n", "<", "&amp;", "ab"])
-def test_long_texts_take_linear_time(part: str) -> None:
-    def seconds(count: int) -> float:
-        text = part * count
-
-        def mark() -> None:
-            place = Place("a.md", max(1, text.count("\n") - 1), text.count("\n") + 1)
-            cut_out(text, place, part * 10 + "!")
-            marked_block(Artifact("selected_text", "x", "x"), text, shown(text, text))
-
-        return thread_seconds(mark)
-
-    assert grows_linearly(seconds, 10_000, 40_000)

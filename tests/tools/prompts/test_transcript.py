@@ -89,48 +89,6 @@ def test_a_prompt_is_the_same_with_what_is_kept_of_the_one_before_and_without(ta
 # -- what a turn says --
 
 
-def test_a_note_attached_again_is_a_line_its_changes_or_what_replaces_it(talk: Talk) -> None:
-    first = talk.ask("One?", talk.read("a.md", LONG))
-    second = talk.ask("Two?", talk.read("a.md", LONG))
-    assert w.user_text(second) == "Attached: a.md (above)\n\n---\n\n[User query]:\n\nTwo?"
-    assert sent_again(first, second) and whole(second).count("Line 7 of") == 1
-    assert w.entry(second, "a.md").state == "reference" and w.entry(second, "a.md", "L4").state == "full"
-    assert w.user_text(talk.ask("Two?", talk.read("b.md", LONG))).startswith("Attached: b.md (above as a.md)")
-    edited = talk.read("a.md", LONG.replace("Line 7 of", "Line seven of"))
-    third = talk.ask("Three?", edited)
-    said = w.user_text(third)
-    assert said.startswith("<note_changes>") and "-Line 7 of the note.\n+Line seven of the note." in said
-    assert "Line 40 of" not in said and w.entry(third, "a.md").state == "changes" and sent_again(second, third)
-    assert w.user_text(talk.ask("Four?", edited)).startswith("Attached: a.md (above)")
-    fifth = talk.ask("Five?", talk.read("a.md", "Nothing is left.\n"))
-    assert "<replaces_earlier>" in w.user_text(fifth) and "Nothing is left." in w.user_text(fifth)
-    assert w.entry(fifth, "a.md").state == "full"
-
-
-def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: Talk) -> None:
-    talk.ask("One?", talk.read("a.md", LONG), talk.read("b.md", "Beta.\n"))
-    changed = Present(talk.read("a.md", LONG + "More.\n"), "a.md", 1, 0)
-    gone = Present(talk.read("b.md", "", failed="NOTE_NOT_FOUND"), "b.md")
-    second = talk.ask("Two?", present=(changed, gone))
-    assert w.user_text(second).startswith("Changed since shown above: a.md (+1 -0), b.md (gone)\n")
-    assert w.entry(second, "a.md", "L4").state == "stale"
-    assert w.user_text(talk.ask("Three?", present=(changed, gone))) == "Three?"
-
-
-@pytest.mark.parametrize("how", ["replaced", "removed"])
-def test_a_message_that_is_gone_takes_along_what_it_attached(talk: Talk, how: str) -> None:
-    asked = talk.say("One?")
-    talk.prompt(asked, talk.read("a.md", LONG))
-    talk.answer()
-    talk.ask("Two?", talk.read("a.md", LONG))
-    if how == "removed":
-        talk.remove(asked)
-    else:
-        talk.add("user", "One, in other words?", asked, replaces=True)
-    later = talk.ask("Three?", talk.read("a.md", LONG))
-    assert "(above)" not in whole(later) and whole(later).count("Line 7 of") == 1
-
-
 def test_the_active_note_is_named_where_it_changes_and_when_it_stops(talk: Talk) -> None:
     def active(name: str, text: str) -> Any:
         return talk.read(name, text, kind="active_note")

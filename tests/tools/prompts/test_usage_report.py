@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.prompts.providers.known import SHAPES, counted, provider_named
+from workspaced_tools.prompts.providers.known import counted
 from workspaced_tools.prompts.providers.provider import Counted
 
 CHAT = {"prompt_tokens": 1000, "completion_tokens": 50, "prompt_tokens_details": {"cached_tokens": 800}}
@@ -81,21 +81,3 @@ def test_a_wrong_count_is_an_error_that_names_field_and_family(
 def test_a_family_that_is_not_known_is_an_error() -> None:
     with pytest.raises(ArgumentInvalid):
         counted(CHAT, "someone")
-
-
-@pytest.mark.parametrize(
-    ("provider", "family"),
-    [
-        ("openai", "openai"),
-        ("azure", "openai"),
-        ("anthropic", "anthropic"),
-        ("google", "gemini"),
-        ("Google-Vertex", "gemini"),
-        ("google-vertex-anthropic", "anthropic"),
-        ("someone", None),
-        ("openaix", None),
-        ("", None),
-    ],
-)
-def test_a_provider_s_name_tells_its_family(provider: str, family: str | None) -> None:
-    assert provider_named(provider) == SHAPES.get(family or "")

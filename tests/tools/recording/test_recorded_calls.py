@@ -24,7 +24,6 @@ from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.recording.format import Recording
 from workspaced_tools.recording.recorded_calls import (
     listed,
-    made_from,
     recorded_call,
     texts_of,
 )
@@ -116,31 +115,7 @@ NOTES = {
 }
 
 
-# -- which calls --
-
-
-# -- a list --
-
-
 # -- one whole --
-
-
-def test_a_call_comes_back_to_the_byte_with_every_version_it_read(log: Log, look: Any) -> None:
-    view = look(NOTES, active="b.md", pins=("a.md",))
-    call = recorded_call(log.call("get_workspace_context", view, includeContent=True), log.blob)
-    assert call.answer() == payload_of(run(TOOLS["get_workspace_context"], view, {"includeContent": True}))
-    assert call.recording is not None and call.why == ""
-    said = made_from(call.recording)
-    for note, text in NOTES.items():
-        is_read = any(
-            note in line and sha256(text.encode()).hexdigest()[:12] in line and str(len(text)) in line
-            for line in said
-        )
-        assert is_read == (note != "long.md")
-    assert {each.note: each.content for each in texts_of(call.answer())} == {
-        "a.md": "# Alpha\n\nThe first note.\n",
-        "b.md": "# Beta\n\nSee [[a]].\n",
-    }
 
 
 def test_what_is_not_kept_is_said_with_what_to_do(log: Log, look: Any) -> None:
@@ -222,9 +197,6 @@ def test_readable_lines_tell_values_apart_and_lose_nothing(one: Any, two: Any) -
         assert json.loads(joined) == one
 
 
-# -- tokens --
-
-
 # -- statistics --
 
 
@@ -281,19 +253,6 @@ def test_a_text_that_stood_in_the_context_needs_no_call(log: Log, look: Any) -> 
     assert advice(log) == {"sameText": (1, 2)}
     (found,) = log.usage().advised
     assert found.tokens == estimate_json_tokens(log.blobs[log.events[1].data.result_sha256].decode())
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [{"reference": "b.md"}, {"reference": "a#Alpha"}, {"reference": "a.md", "offset": 3}],
-)
-def test_a_call_that_told_more_is_no_waste(log: Log, look: Any, arguments: dict[str, Any]) -> None:
-    view = look(NOTES, active="a.md")
-    log.call("get_workspace_context", view, includeContent=True)
-    log.call("get_note_by_reference", view, **arguments)
-    log.call("get_current_note", view, includeLinks=True)
-    log.call("get_current_note", view, includeImages=True)
-    assert advice(log) == {}
 
 
 def test_metadata_that_stood_before_can_be_left_out(log: Log, look: Any) -> None:

@@ -313,20 +313,6 @@ def test_any_file_is_read_again_as_it_was(content: bytes) -> None:
     assert plain(again.ask(Read([A]))) == told
 
 
-def test_the_same_question_gets_the_answers_it_got_in_their_order_and_then_the_last() -> None:
-    class Counting:
-        count = 0
-
-        def ask(self, question: NoteCount, state: VaultState, _least: Any = None) -> int:
-            self.count += 1
-            return self.count
-
-    recorder = recorder_over(Counting())
-    assert [recorder.view.vault.ask(NoteCount()) for _ in range(3)] == [1, 2, 3]
-    again = RecordedVault(Kept().answers(recorder))
-    assert [again.ask(NoteCount()) for _ in range(4)] == [1, 2, 3, 3]
-
-
 # -- the state, as far as it was shown --
 
 ids = st.sampled_from([NoteId(f"{name}.md") for name in "abcdef"])

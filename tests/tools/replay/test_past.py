@@ -192,14 +192,6 @@ def content(world: Any, at: int | str, note: str = "a.md") -> str:
     return str(told["data"]["content"] if told["success"] else told["code"])
 
 
-def test_a_moment_lasts_until_something_else_happens_whatever_calls_are_recorded_meanwhile(world: Any) -> None:
-    given = world.state.seq
-    world.recorded_call("get_current_note")
-    world.recorded_call("get_note_by_reference", reference="a.md")
-    assert "zebra" in content(world, given)
-    assert content(world, given - 1) == "NOT_RECORDED"
-
-
 def test_a_call_stands_where_it_was_made_and_not_where_it_was_recorded(world: Any) -> None:
     world.call("get_note_by_reference", reference="a.md")
     before = world.events.tail
@@ -214,17 +206,6 @@ def test_of_a_deleted_note_nothing_is_told_after_its_end(world: Any) -> None:
     deleted = world.append(c.NoteDeleted(NoteId("a.md")))
     assert "zebra" in content(world, call)
     assert content(world, deleted) == "NOT_RECORDED"
-
-
-def test_a_renamed_note_is_told_of_by_the_name_of_the_moment(world: Any) -> None:
-    first = world.recorded_call("get_note_by_reference", reference="a.md")
-    world.rename("a.md", "work/c.md")
-    renamed = world.events.tail
-    world.write("a.md", "another")
-    assert "zebra" in content(world, first)
-    assert "zebra" in content(world, renamed, "work/c.md")
-    assert content(world, renamed) == content(world, first, "work/c.md") == "NOT_RECORDED"
-    assert content(world, world.events.tail) == "NOT_RECORDED"
 
 
 def test_notes_are_not_counted_as_before_once_one_came(world: Any) -> None:
@@ -264,16 +245,6 @@ def test_which_notes_an_ambiguous_name_means_is_told_for_the_call_alone(world: A
     world.append(c.NotePinned(NoteId("two/Twin.md")))  # candidates of the workspace come first
     assert code(world, call, "get_note_by_reference", reference="Twin") == "AMBIGUOUS_REFERENCE"
     assert code(world, world.events.tail, "get_note_by_reference", reference="Twin") == "NOT_RECORDED"
-
-
-def test_a_call_of_which_it_is_not_sure_what_vault_it_read_tells_nothing(world: Any) -> None:
-    world.call("get_note_by_reference", reference="a.md")
-    before = world.events.tail
-    world.append(c.VaultOpened(past_world.VaultId("other"), "Other", "/elsewhere"))
-    world.append(c.VaultSwitched(past_world.VaultId("other")))
-    world.append(c.VaultSwitched(past_world.V))
-    world.flush()
-    assert content(world, before) == "NOT_RECORDED"
 
 
 # -- what is withheld by now --
@@ -327,19 +298,6 @@ def diff(world: Any, **arguments: Any) -> Json:
     """The answer of the present."""
     answer: Json = msgspec.json.decode(world.look("get_note_diff", world.tick(), reference="a.md", **arguments))
     return answer
-
-
-def test_without_a_moment_the_last_other_version_that_was_read_counts(world: Any) -> None:
-    assert diff(world)["code"] == "NOT_RECORDED"
-    for text in ("one\n", "two\n", "three\n"):
-        world.write("a.md", text)
-        last = world.recorded_call("get_note_by_reference", reference="a.md")
-    world.write("a.md", "four\n")  # which nobody read
-    world.write("a.md", "five\n")
-    assert diff(world)["data"]["diff"] == "@@ -1 +1 @@\n-three\n+five\n"
-    assert diff(world)["data"]["since"]["seq"] == last
-    world.recorded_call("get_note_by_reference", reference="a.md")
-    assert diff(world)["data"]["diff"] == "@@ -1 +1 @@\n-three\n+five\n"
 
 
 def test_since_a_sequence_or_time_the_version_of_that_moment_counts(world: Any) -> None:

@@ -21,9 +21,7 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event
-from workspaced_tools.replay import call_replay
 from workspaced_tools.replay.verify import Outcome, Verified, verify
-from workspaced_tools.tools.registry import EVERY_TOOL
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_workspace_context", {"includeContent": True, "maxContentLength": 100}),
@@ -151,13 +149,6 @@ def test_another_fold_is_noticed_where_it_shows(data: Path, monkeypatch: Any) ->
     assert current.outcome is Outcome.SAME
     monkeypatch.setattr("workspaced_tools.replay.verify.apply", without_pins)
     assert verified(data)[0].outcome is Outcome.DIFFERENT
-
-
-def test_a_tool_that_is_gone_makes_its_calls_not_recorded(data: Path, monkeypatch: Any) -> None:
-    rest = {name: tool for name, tool in EVERY_TOOL.items() if name != "search_workspace"}
-    monkeypatch.setattr(call_replay, "EVERY_TOOL", rest)
-    [changed] = [each for each in verified(data) if each.outcome is not Outcome.SAME]
-    assert changed.outcome is Outcome.NOT_RECORDED and "search_workspace" in changed.why
 
 
 # -- moments --

@@ -434,30 +434,6 @@ def test_activity_on_a_withheld_note_does_not_move_the_time_of_the_last_one() ->
     assert {view.vault_state.last_updated for view in times} == {EARLIER}
 
 
-def test_long_lists_are_gone_through_once_a_version() -> None:
-    former = {NoteId(f"{n}.md"): NoteId(f"new {n}.md") for n in range(1_000)}
-    sub = VaultState(former=former, last_updated=NOW)
-    state = WorkspaceState(7, V, {}, {V: sub})
-    asked: list[str] = []
-    gone: set[str] = set()
-    version = [1]
-    lists = KnownLists(lambda: version[0])
-
-    def withheld(note: NoteId) -> bool:
-        asked.append(note)
-        return note in gone
-
-    def kept() -> int:
-        view = shared_view(state, NOW, None, level="all", withheld=withheld, lists=lists)
-        return len(view.vault_state.former)
-
-    assert kept() == 1_000 and len(asked) == 2_000
-    assert kept() == 1_000 and len(asked) == 2_000
-    gone.add("new 7.md")
-    version[0] += 1
-    assert kept() == 999 and len(asked) > 2_000
-
-
 def test_a_view_notices_that_a_note_in_it_turned_private() -> None:
     state = state_of(*PUBLIC, active="home.md", secret=True)
     gone: set[str] = set()

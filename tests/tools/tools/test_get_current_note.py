@@ -38,16 +38,6 @@ def test_an_active_note_that_is_gone_is_the_designs_answer(ask: Call) -> None:
     assert result["message"] == "The active note may have been deleted"
 
 
-def test_an_active_note_that_cannot_be_read_says_why(
-    make_vault: MakeVault, make_view: MakeView, make_state: MakeState, call: Call
-) -> None:
-    vault = make_vault({"real.md": "x"})
-    (vault.root.path / "link.md").symlink_to("real.md")
-    (vault.root.path / "dir.md").mkdir()
-    assert call(TOOL, make_view(vault, make_state(active="link.md")))["code"] == "SYMLINK"
-    assert call(TOOL, make_view(vault, make_state(active="dir.md")))["code"] == "READ_ERROR"
-
-
 def test_the_note_comes_whole_with_its_metadata(ask: Call) -> None:
     result = ask("---\ntitle: Titled\n---\n# Heading\n\nText.\n")
     data = result["data"]
@@ -96,15 +86,6 @@ def test_metadata_comes_from_the_front_matter(ask: Call, front: str, metadata: d
     assert {key: shown[key] for key in metadata} == metadata
 
 
-def test_the_outline_lists_headings_by_raw_line(ask: Call) -> None:
-    text = "---\na: 1\n---\n# One\n\n#no\n\nTwo\n---\n\n```\n# code\n```\n### Three *x*\n"
-    assert ask(text, includeOutline=True)["data"]["outline"] == [
-        {"level": 1, "title": "One", "line": 4},
-        {"level": 2, "title": "Two", "line": 8},
-        {"level": 3, "title": "Three x", "line": 14},
-    ]
-
-
 def test_outgoing_links_come_one_per_occurrence_with_their_heading_and_line(ask: Call) -> None:
     files = {
         "n.md": (
@@ -147,18 +128,6 @@ def test_incoming_links_are_capped_with_a_total_and_short_contexts(ask: Call) ->
     assert (len(links["incoming"]), links["incomingTotal"]) == (100, 160)
     assert all(len(link["context"]) <= 240 and "[[n]]" in link["context"] for link in links["incoming"])
     assert [link["source"] for link in links["incoming"][:3]] == ["s000.md", "s000.md", "s001.md"]
-
-
-def test_many_headings_and_links_are_capped_with_a_warning(ask: Call) -> None:
-    text = "".join(f"# H{n}\n[[link {n}]]\n" for n in range(700))
-    result = ask(text, includeLinks=True, includeOutline=True)
-    data = result["data"]
-    assert (len(data["outline"]), len(data["links"]["outgoing"]), data["links"]["outgoingTotal"]) == (
-        500,
-        500,
-        700,
-    )
-    assert any("700 headings" in warning for warning in result["warnings"])
 
 
 def test_large_front_matter_is_cut_to_size_with_a_warning(ask: Call) -> None:

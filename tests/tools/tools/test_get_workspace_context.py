@@ -11,8 +11,7 @@ from support.profiles import examples
 from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
 from workspaced_events.ids import NoteId
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
-from workspaced_tools.notes.truncation import MARKER
+from workspaced_events.projections.workspace_state import Selection, VaultState
 from workspaced_tools.vault.vault import Vault
 
 TOOL = "get_workspace_context"
@@ -33,28 +32,6 @@ FILES = {
     "b.md": "# Beta\n\nText of beta.\n",
     "c.md": "Text of gamma.\n",
 }
-
-
-def test_an_empty_workspace_is_an_answer(ask: Call) -> None:
-    result = ask(FILES, EMPTY_VAULT)
-    data = result["data"]
-    assert result["success"] is True
-    assert result["asOfSeq"] == 7
-    assert (data["activeNote"], data["pinnedNotes"], data["temporaryTabs"], data["recentNotes"]) == (
-        None,
-        [],
-        [],
-        [],
-    )
-    assert data["summary"]["totalNotes"] == 0
-    assert data["vaultInfo"] == {
-        "id": "brain",
-        "name": "Brain",
-        "path": "/home/someone/brain",
-        "noteCount": 3,
-        "indexState": "ready",
-    }
-    assert "warnings" not in result
 
 
 def test_active_pins_tabs_and_recents_are_shown_by_name(ask: Call, make_state: MakeState) -> None:
@@ -116,17 +93,6 @@ def test_content_stands_once_and_is_referred_to_elsewhere(ask: Call, make_state:
     assert data["summary"]["totalNotes"] == 2
 
 
-def test_a_note_is_cut_at_its_limit_and_says_so(ask: Call, make_state: MakeState) -> None:
-    files = {"long.md": "A sentence here. " * 100}
-    note = ask(files, make_state(active="long.md"), includeContent=True, maxContentLength=300)["data"][
-        "activeNote"
-    ]
-    assert len(note["content"]) <= 300
-    assert note["content"].endswith(MARKER)
-    assert note["truncation"]["originalLength"] == 1700
-    assert note["truncation"]["nextOffset"] == note["truncation"]["returnedLength"]
-
-
 def test_the_total_bounds_all_content_and_what_is_left_out_is_listed(ask: Call, make_state: MakeState) -> None:
     files = {f"{n}.md": f"{n} " + "words and words. " * 60 for n in range(6)} | {"tiny.md": "tiny"}
     state = make_state(active="0.md", pins=tuple(f"{n}.md" for n in range(1, 6)), tabs=("tiny.md",))
@@ -171,14 +137,6 @@ def test_the_selection_is_shown(ask: Call, make_state: MakeState) -> None:
         "at": "2026-03-01T11:30:00Z",
         "text": "Text of",
     }
-
-
-def test_five_recents_newest_first_and_ten_with_details(ask: Call, make_state: MakeState) -> None:
-    files = {f"{n}.md": "x" for n in range(30)}
-    state = make_state(recents=tuple(files))
-    for arguments, shown in (({}, 5), ({"includeDetails": True}, 10)):
-        data = ask(files, state, **arguments)["data"]
-        assert [note["id"] for note in data["recentNotes"]] == [f"{n}.md" for n in range(29, 29 - shown, -1)]
 
 
 @pytest.mark.thorough

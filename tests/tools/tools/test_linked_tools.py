@@ -55,14 +55,14 @@ def of_bob() -> c.RemoteEventsApplied:
     return c.RemoteEventsApplied(BOBS, Position(1, 1, "1" * 64), us // 1_000, True, (vault,))
 
 
-def state_of(*heard: c.Data, own: tuple[c.Data, ...] = (), own_first: bool = False) -> WorkspaceState:
+def state_of(*heard: c.Data, own: tuple[c.Data, ...] = ()) -> WorkspaceState:
     members = (
         LinkMember(HERE, "Ann", "desk"),
         LinkMember(LAPTOP, "Ann", "laptop"),
         LinkMember(BOBS, "Bob", "phone"),
     )
     link = c.LinkChanged(HERE, members, (VaultMapping(V, L),))
-    data = (c.VaultOpened(V, "v", "/v"), *((*own, link) if own_first else (link, *own)), *heard)
+    data = (c.VaultOpened(V, "v", "/v"), link, *own, *heard)
     state = EMPTY
     for seq, each in enumerate(data, 1):
         entry = next(row for row in c.CATALOGUE.values() if row.data is type(each))

@@ -5,20 +5,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.patience import is_indexed
 from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
-from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.notes.name_only import NAMES_ONLY
 from workspaced_tools.ports.questions import Search
 from workspaced_tools.ports.vault import Found, NoteRef, SearchHit, SearchQuery
 from workspaced_tools.ports.view import View
-from workspaced_tools.sharing.gate import shared_view
-from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.tools.tool import run
 
 TOOL = "search_workspace"
 
@@ -88,36 +83,11 @@ def test_the_workspace_is_active_pins_tabs_and_recents_each_note_once(ask: Call,
 # -- tags and folder --
 
 
-def test_tags_lose_their_hash_and_repetitions(ask: Call) -> None:
-    search = asked_of(ask, tags=["#design/type", "design/type", " Work ", "#🚀", "open/"])
-    assert search.tags == ("design/type", "Work", "🚀", "open")
-    assert asked_of(ask, tags=[]).tags == ()
-
-
 @pytest.mark.parametrize("tag", ["#", " ", "/"])
 def test_a_tag_without_a_name_is_refused(ask: Call, tag: str) -> None:
     result = ask(FakeVault(), tags=[tag])
     assert result["code"] == "INVALID_ARGUMENT"
     assert "'tags'" in result["error"]
-
-
-@pytest.mark.parametrize(
-    ("given", "folder"),
-    [
-        ("work", "work"),
-        ("work/", "work"),
-        ("/work/", "work"),
-        ("//work//plans//", "work/plans"),
-        ("./work", "work"),
-        ("cafe\u0301", "caf\u00e9"),
-        ("v1..2", "v1..2"),
-        ("", None),
-        ("/", None),
-        (".", None),
-    ],
-)
-def test_slashes_around_a_folder_are_tolerated(ask: Call, given: str, folder: str | None) -> None:
-    assert asked_of(ask, folder=given).folder == folder
 
 
 @pytest.mark.parametrize("folder", ["..", "../x", "work/../../x", "/..", "work\0", "/x\0/.."])
@@ -140,33 +110,6 @@ def test_a_query_needs_something_to_look_for(ask: Call, query: str) -> None:
     assert "'query'" in result["error"]
     assert len(result["error"]) < 320
     assert vault.asked == []
-
-
-# -- nothing found, not all known --
-
-
-@pytest.mark.parametrize(
-    ("arguments", "advice"),
-    [
-        ({"query": "one"}, "other words"),
-        ({"query": "one two"}, "other words"),
-        ({"tags": ["x"]}, "without tags"),
-        ({"tags": ["x"], "folder": "work", "scope": "workspace"}, "without scope and tags and folder"),
-    ],
-)
-def test_where_nothing_is_found_the_message_says_what_to_try(
-    ask: Call, arguments: dict[str, Any], advice: str
-) -> None:
-    result = ask(FakeVault(), **arguments)
-    assert result["success"] is True
-    assert result["data"] == {
-        "results": [],
-        "matched": "all",
-        "total": 0,
-        "complete": True,
-        "indexState": "ready",
-    }
-    assert advice in result["message"]
 
 
 # -- bounds --
@@ -280,15 +223,6 @@ def test_text_is_not_searched_for_a_client_that_is_shown_names(make_world: Calla
     [plan] = found["data"]["results"]
     assert (plan["id"], plan["line"], plan["snippet"]) == ("work/plan.md", 1, "")
     assert found["warnings"] == [NAMES_ONLY]
-
-
-@given(st.text(max_size=500), st.text(max_size=30))
-def test_any_text_is_a_query_or_refused(query: str, folder: str) -> None:
-    state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})
-    vault: Any = FakeVault(hit("a.md"))
-    view = shared_view(state, "2026-03-01T12:00:00.000000Z", vault, level="all", withheld=lambda _note: False)
-    result = run(TOOLS[TOOL], view, {"query": query, "folder": folder})
-    assert result["success"] or result["code"] in ("INVALID_ARGUMENT", "OUTSIDE_VAULT")
 
 
 def test_missing_words_stand_as_they_were_asked(ask: Call) -> None:

@@ -69,31 +69,6 @@ def test_a_second_read_is_a_hit_that_reads_no_byte(cache: ContentCache, monkeypa
     assert counts(cache) == (1, 1)
 
 
-def test_every_change_of_a_file_is_seen_at_once(cache: ContentCache, vault: Path) -> None:
-    cache.read(A)
-    (vault / "a.md").write_text("longer text")
-    assert text(cache.read(A)) == "longer text"
-    (vault / "new").write_text("other inode")
-    os.replace(vault / "new", vault / "a.md")
-    assert text(cache.read(A)) == "other inode"
-    times = os.stat(vault / "a.md")
-    (vault / "a.md").write_text("equal sized")
-    os.utime(vault / "a.md", ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert text(cache.read(A)) == "equal sized"
-
-
-def test_an_edit_within_the_same_tick_is_seen(
-    cache: ContentCache, vault: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock.offset_ns = 0
-    frozen = os.stat(vault / "a.md")
-    monkeypatch.setattr(os, "fstat", lambda _: frozen)
-    monkeypatch.setattr(VaultRoot, "stat_note", lambda *_: frozen)
-    assert text(cache.read(A)) == "alpha"
-    (vault / "a.md").write_text("omega")
-    assert text(cache.read(A)) == "omega"
-
-
 @pytest.mark.parametrize(
     ("offset_ns", "hits"), [(0, 0), (UNCERTAIN_NS - 1, 0), (UNCERTAIN_NS, 1), (-UNCERTAIN_NS, 0)]
 )

@@ -16,12 +16,11 @@ from support.tool_fixtures import MakeVault, later_ns
 from workspaced_events.ids import NoteId
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.ports.vault import SearchQuery
-from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Globs, Policy
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index import crawl, indexer
 from workspaced_tools.vault.index.crawl import Batch, Bounds, Crawl
 from workspaced_tools.vault.index.crawl_workers import CrawlWorkers
-from workspaced_tools.vault.index.index import Index
 from workspaced_tools.vault.vault import Vault
 
 ALWAYS = Bounds(notes=0, stale=0)
@@ -239,39 +238,3 @@ def test_what_lies_in_the_present_folder_is_never_run(
     assert workers.started == 1
     assert not marker.exists()
     assert vault.notes.names([NoteId("a.md")]) != [None]
-
-
-@pytest.mark.thorough
-def test_a_worker_that_is_stopped_and_continued_half_way_through_a_write_tells_all(tmp_path: Path) -> None:
-    """Python 3.11's buffered output garbles such a write; `Ctrl-Z` and a debugger do that to a process."""
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    # Batches of notes far larger than a pipe holds: a worker is nearly always in the middle of a write.
-    links = "\n".join(f"[[target {n}]] and some text around the link" for n in range(2_000))
-    for number in range(12):
-        (folder / f"n{number}.md").write_text(f"# Title {number}\n\n{links}")
-    index = Index()
-    index.open()
-    surveyors = CrawlWorkers(VaultRoot(folder), Globs(), index.file.path, 1)
-    done = threading.Event()
-
-    def interrupt() -> None:
-        [worker] = surveyors._workers
-        while not done.is_set():
-            worker.send_signal(signal.SIGSTOP)
-            worker.send_signal(signal.SIGCONT)
-
-    thread = threading.Thread(target=interrupt)
-    try:
-        thread.start()
-        batches = [batch for _, batch in surveyors.batches()]
-    finally:
-        done.set()
-        thread.join()
-        surveyors.close()
-        index.close()
-    assert sorted(each.note.entry.title for batch in batches for each in batch.notes) == sorted(
-        f"Title {number}" for number in range(12)
-    )
-    assert all(len(each.note.links) == 2_000 for batch in batches for each in batch.notes)
-    assert sum(len(batch.texts) for batch in batches) == 12

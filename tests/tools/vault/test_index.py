@@ -1,7 +1,7 @@
-"""The index: notes by path, name, link, tag and word, from one start to the next."""
+"""The index: what it keeps of a note, and of one that is withheld; readers beside a writer."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,14 +13,12 @@ from workspaced_tools.notes.images.names import name_hash
 from workspaced_tools.notes.name_keys import key
 from workspaced_tools.notes.note import Note, StatKey
 from workspaced_tools.notes.properties import aliases_of, tags_of
-from workspaced_tools.notes.search_text import FIELD_END, search_form
 from workspaced_tools.vault.files.ignore_rules import Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index.entries import (
     IndexedLink,
     IndexedNote,
     IndexEntry,
-    NamedNote,
     Withheld,
     indexed,
     target_keys,
@@ -49,43 +47,18 @@ def make_index() -> Iterator[MakeIndex]:
         index.close()
 
 
-def note(
-    path: str,
-    title: str,
-    *links: str,
-    aliases: tuple[str, ...] = (),
-    id: str | None = None,  # noqa: A002
-    tags: tuple[str, ...] = (),
-    text: str | None = None,
-    stat: StatKey = STAT,
-    certain: bool = True,
-) -> IndexedNote:
+def note(path: str, title: str, *links: str) -> IndexedNote:
     """What the index is given of a note; its n-th link stands on line n."""
-    entry = IndexEntry(NoteId(path), title, id, aliases, stat=stat, sha256=HASH, certain=certain)
+    entry = IndexEntry(NoteId(path), title, None, (), stat=STAT, sha256=HASH, certain=True)
     found = tuple(
         IndexedLink(target, True, None, False, line, f"see {target}", target_keys(target))
         for line, target in enumerate(links, start=1)
     )
-    body = None if text is None else text_of(title, text)
-    return IndexedNote(entry, tuple(entry.name_keys()), found, tags, body)
-
-
-def text_of(title: str, body: str) -> str:
-    return FIELD_END.join((search_form(title), "", "", "", search_form(body), "", ""))
+    return IndexedNote(entry, tuple(entry.name_keys()), found, (), None)
 
 
 def withheld(path: str, why: Withheld = Withheld.PRIVATE) -> IndexedNote:
     return IndexedNote(IndexEntry(NoteId(path), "", stat=STAT, sha256=HASH, withheld=why))
-
-
-def ids(entries: Iterable[NamedNote]) -> list[str]:
-    return sorted(each.id for each in entries)
-
-
-# -- by name and link --
-
-
-# -- what is kept of a note --
 
 
 def test_of_a_withheld_note_nothing_is_kept_but_path_identity_and_hashes_of_its_images(tmp_path: Path) -> None:
@@ -110,12 +83,6 @@ def test_tags_and_aliases_may_be_a_list_or_one_string_and_tags_are_those_of_the_
     assert aliases_of({}) == aliases_of({"aliases": {"a": 1}}) == ()
 
 
-# -- text that follows later --
-
-
-# -- against a model --
-
-
 def test_a_private_note_is_remembered_as_such_when_it_is_gone(make_index: MakeIndex, tmp_path: Path) -> None:
     index = make_index(withheld("a.md"), withheld("b.md", Withheld.BY_RULE), directory=tmp_path)
     index.put([], [NoteId("a.md"), NoteId("b.md")])
@@ -126,9 +93,6 @@ def test_a_private_note_is_remembered_as_such_when_it_is_gone(make_index: MakeIn
     assert set(again.private) == {"a.md"}, "it may still be being written"
     again.put([note("a.md", "Open now")])
     assert not again.private
-
-
-# -- many at once --
 
 
 def test_readers_are_never_disturbed_by_a_writer(make_index: MakeIndex) -> None:

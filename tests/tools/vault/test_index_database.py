@@ -17,7 +17,6 @@ from support.tool_fixtures import later_ns
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.ports.vault import SearchQuery
-from workspaced_tools.vault.index import database as index_file
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.database import IndexFile, IndexLost
 from workspaced_tools.vault.vault import Vault
@@ -226,19 +225,6 @@ def test_after_closing_nothing_opens_the_index_again(place: Place, right: dict[s
     assert not vault.index.file.is_open
     assert {file: file.read_bytes() for file in place.cache.iterdir()} == before
     assert place.kept() == (True, right, Changes())
-
-
-def test_without_a_directory_the_file_is_temporary_and_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index_file.tempfile, "tempdir", os.fspath(tmp_path))
-    (tmp_path / "vault").mkdir()
-    vault = Vault(tmp_path / "vault")
-    vault.reconcile()
-    [made] = tmp_path.glob("workspaced-index-*")
-    assert made.stat().st_mode & 0o777 == 0o700
-    vault.close()
-    assert [file.name for file in tmp_path.iterdir()] == ["vault"]
 
 
 def test_a_write_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:

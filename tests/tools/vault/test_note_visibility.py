@@ -66,29 +66,6 @@ class Notes:
 # -- versions --
 
 
-@pytest.mark.parametrize(("size", "takes_s"), [(1, SETTLE_S), (0, SETTLE_EMPTY_S)])
-def test_an_old_file_is_shown_at_once_and_a_young_one_once_it_has_settled(size: int, takes_s: float) -> None:
-    notes = Notes()
-    assert notes.saw(notes.stat(size=size, age_s=takes_s))
-    assert not notes.visibility.is_hidden(A) and notes.visibility.due_s() is None and notes.woken == 0
-    notes = Notes()
-    assert not notes.saw(notes.stat(size=size))
-    notes.now_s += takes_s / 2
-    stat = notes.stat(1, size=size)
-    assert not notes.saw(stat), "each version begins anew"
-    assert notes.visibility.is_hidden(A) and notes.visibility.unsettled == [A] and notes.woken == 2
-    due_s = notes.visibility.due_s()
-    assert due_s == notes.now_s + takes_s
-    notes.now_s = due_s - 0.01
-    assert not notes.saw(stat)
-    notes.visibility.looked_at(A)
-    assert notes.visibility.finding(A) is None, "nothing is found while it settles"
-    notes.now_s = due_s
-    assert notes.saw(stat)
-    assert not notes.visibility.is_hidden(A) and notes.visibility.due_s() is None
-    assert notes.found == [], "the log does not name it"
-
-
 @pytest.mark.parametrize("age_s", [0.0, 3_600.0])
 @pytest.mark.parametrize("known", ["by the log", "by a former index", "as it was read"])
 def test_what_was_private_is_shown_only_once_our_own_clock_has_seen_it_rest(age_s: float, known: str) -> None:

@@ -1,6 +1,5 @@
 """Search, likeness, tags and overview over a real vault: what counts as a word, and what is never shown."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,28 +77,6 @@ def test_any_text_finds_the_note_that_holds_it(text: str) -> None:
 
 
 # -- where --
-
-
-def test_tags_narrow_nested_ones_included(make_vault: MakeVault) -> None:
-    texts = ("---\ntags: [Design]\n---\nword", "word #design/type", "word #designer", "word #design-system #two")
-    texts += ("word #DESIGN/type/serif #two", "word design")
-    vault = make_vault({f"{name}.md": text for name, text in zip("abcdef", texts, strict=True)})
-    assert hits(vault, "word", tags=("design",)) == ["a.md", "b.md", "e.md"]
-    assert hits(vault, "word", tags=("design/type",)) == ["b.md", "e.md"]
-    assert hits(vault, "word", tags=("design", "two")) == ["e.md"]
-    assert hits(vault, "word", tags=("",)) == hits(vault, "word", tags=("' OR 1=1 --",)) == []
-
-
-def test_a_folder_is_its_notes_and_those_below_not_its_namesakes(make_vault: MakeVault) -> None:
-    paths = ["a.md", "a/1.md", "a/b/2.md", "ab/3.md", "a0/4.md", "a /5.md", "a-b/6.md", "b/a/7.md", "A/8.md"]
-    vault = make_vault(dict.fromkeys(paths, "word"))
-    if len(os.listdir(vault.root.path)) < 8:
-        pytest.skip("the file system takes case for nothing")
-    assert hits(vault, "word", folder="a") == ["a/1.md", "a/b/2.md"]
-    assert hits(vault, "word", folder="a/b") == ["a/b/2.md"]
-    assert hits(vault, "word", folder="b/a") == ["b/a/7.md"]
-    assert hits(vault, "word", folder="nowhere") == hits(vault, "word", folder="%") == []
-    assert hits(vault, "word", folder=None) == hits(vault, "word", folder="") == sorted(paths)
 
 
 def test_the_line_is_that_of_the_raw_file(make_vault: MakeVault) -> None:
@@ -212,29 +189,6 @@ def test_a_rule_made_while_nobody_looked_holds_from_the_first_answer(
 # -- likeness, tags, overview --
 
 
-def test_notes_are_similar_by_telling_words_in_any_script(make_vault: MakeVault) -> None:
-    filler = {f"f{number}.md": f"common filler number{number}" for number in range(20)}
-    vault = make_vault(
-        {
-            **filler,
-            "a.md": "common zebra quagga который зелёный 한국어를 crème",
-            "b.md": "common zebra quagga",
-            "c.md": "Который ЗЕЛЁНЫЙ",
-            "d.md": "한국어를 공부",
-            "e.md": "Creme",
-        }
-    )
-    found = {each.note.id: set(each.words) for each in vault.searches.similar(NoteId("a.md"), 9)}
-    assert found == {
-        "b.md": {"zebra", "quagga"},
-        "c.md": {"который", "зелёный"},
-        "d.md": {"한국어를"},
-        "e.md": {"crème"},
-    }
-    assert len(vault.searches.similar(NoteId("a.md"), 1)) == 1
-    assert vault.searches.similar(NoteId("missing.md"), 9) == []
-
-
 def test_near_titles_of_a_large_vault_survive_odd_signs(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,3 +226,41 @@ def test_a_note_that_is_indexed_anew_during_the_answer_is_in_it(
     monkeypatch.setattr(full_text, "texts", indexed_anew)
     assert ask(vault) == before
     assert "b.md" in notes_of(before)
+
+
+# -- the notes of a folder, or with a tag --
+
+FOLDERS = {
+    "b.md": "# Bee\n\n#x/y\n",
+    "work/z.md": "#x\n",
+    "work/a.md": "---\ntags: [X]\ntitle: First\n---\n",
+    "work/deep/m.md": "#xx\n",
+    "workshop/w.md": "nothing",
+    "Work/upper.md": "nothing",
+    "wörk/ü.md": "#Ü\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("folder", "tag", "expected"),
+    [
+        ("work", None, ["work/a.md", "work/deep/m.md", "work/z.md"]),
+        ("work/deep", None, ["work/deep/m.md"]),
+        ("wörk", None, ["wörk/ü.md"]),
+        (None, "x", ["b.md", "work/a.md", "work/z.md"]),
+        (None, "X/Y", ["b.md"]),
+        (None, "ü", ["wörk/ü.md"]),
+        ("work", "x", ["work/a.md", "work/z.md"]),
+        ("", None, sorted(FOLDERS)),
+        (None, None, sorted(FOLDERS)),
+        ("wor", None, []),
+        ("../work", None, []),
+        ("work' OR 1 --", None, []),
+        (None, "%", []),
+    ],
+)
+def test_all_below_the_folder_with_the_tag_sorted_by_path(
+    make_vault: MakeVault, folder: str | None, tag: str | None, expected: list[str]
+) -> None:
+    found = make_vault(FOLDERS).searches.members(folder, tag, 100)
+    assert [ref.id for ref in found.notes] == expected and found.total == len(expected)

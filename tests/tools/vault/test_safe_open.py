@@ -15,7 +15,7 @@ from workspaced_events.ids import NoteId
 from workspaced_tools.errors import ToolError
 from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
 from workspaced_tools.vault.files.safe_open import RootDirectory, VaultRoot
-from workspaced_tools.vault.files.walk import ScannedNote, ScanReport, folders, scan
+from workspaced_tools.vault.files.walk import ScanReport, folders, scan
 
 NFC, NFD = "\u00e9.md", "e\u0301.md"
 keeps_names = pytest.mark.skipif(sys.platform == "darwin", reason="the file system normalises names")
@@ -240,19 +240,6 @@ def test_names_that_are_not_utf8_are_no_notes_and_are_reported(root: VaultRoot, 
     report = ScanReport()
     assert ids(root, report) == ["top.md", "work/plan.md"]
     assert sorted(report.undecodable) == ["bad\\udcff.md", "dir\\udcfe"]
-
-
-def test_a_scan_gives_notes_only_in_any_case_of_the_ending(root: VaultRoot, vault: Path) -> None:
-    (vault / "LOUD.MD").write_text("x")
-    for hidden in (".hidden.md", ".md"):
-        (vault / hidden).write_text("x")
-    (vault / ".obsidian").mkdir()
-    (vault / ".obsidian" / "x.md").write_text("x")
-    assert ids(root) == ["LOUD.MD", "top.md", "work/plan.md"]
-    (found,) = [note for note in scan(root) if note.id == "top.md"]
-    status = os.stat(vault / "top.md")
-    assert found == ScannedNote(NoteId("top.md"), "top.md", found.stat)
-    assert (found.stat.inode, found.stat.size, found.stat.mtime_ns) == (status.st_ino, 3, status.st_mtime_ns)
 
 
 def test_depth_is_cut_at_the_limit_and_reported_and_the_deepest_note_can_be_opened(

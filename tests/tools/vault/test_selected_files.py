@@ -232,6 +232,3 @@ def test_a_large_file_costs_neither_memory_nor_the_reading_of_it(make_vault: Mak
         file.truncate(100 * 1024 * 1024)
     [found] = vault.notes.read([NoteId("huge.bin")])
     assert isinstance(found, Note) and found.unread == "large" and found.source == b""
-
-
-# -- the index --
