@@ -10,7 +10,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 SOURCE = Path(__file__).parent / "shim.c"
@@ -103,13 +102,6 @@ class Plan:
         """How many calls go well before the fault's first one."""
         left: int = struct.unpack_from("=q", self._map, number * SLOT.size + _SKIP_AT)[0]
         return left
-
-    def wait_until_met(self, number: int, timeout_s: float = 60.0) -> None:
-        """Returns once a fault was met."""
-        deadline = time.monotonic() + timeout_s
-        while not self.met(number):
-            assert time.monotonic() < deadline, "the fault was never met: the test proves nothing"
-            time.sleep(0.005)
 
     def clear(self) -> None:
         """No more faults."""

@@ -379,10 +379,6 @@ def entry(envelope: Envelope, name: str, begin: str = "L3") -> ManifestEntry:
     return found
 
 
-def library_ids(envelope: Envelope) -> list[str]:
-    return [segment.id for segment in layer(envelope, "L2").segments]
-
-
 # -- reading an assembled prompt --
 
 

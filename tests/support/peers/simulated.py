@@ -130,11 +130,6 @@ class SimulatedServer:
         if self.store is not None:
             self._deliver(self.store.keep(subject, data, begins=begins))
 
-    def erase(self, subject: SubjectName) -> None:
-        """Purges a subject."""
-        if self.store is not None:
-            self.store.subjects.pop(subject, None)
-
     # -- what connections ask --
 
     def is_reached_by(self, origin: str) -> bool:
