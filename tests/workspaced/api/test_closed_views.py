@@ -205,6 +205,15 @@ class TestTheGrace:
         loop.advance(STEP_S)
         assert closing.sources == ["editor"]
 
+    def test_begins_anew_each_time_it_goes(self, loop: FakeLoop) -> None:
+        closing = Closing()
+        views = self.views(loop, closing)
+        for connection in range(5):
+            views.shown("editor", connection)
+            views.gone(connection)
+            loop.advance(29)
+        assert closing.sources == []
+
     def test_is_for_what_a_source_still_shows(self, loop: FakeLoop) -> None:
         closing = Closing()
         views = self.views(loop, closing)

@@ -117,6 +117,18 @@ def test_what_goes_wrong_with_a_model_is_a_state_and_the_next_is_asked(
     assert morning.read_bytes() == before
 
 
+def test_a_server_that_is_not_there_is_a_state(morning: Path, cli: Cli, scripted: Scripted) -> None:
+    scripted.close()
+    done = cli("replay", morning, "--prompt", PROMPT, "--model", "a", "--base-url", scripted.url)
+    assert done.code == 1 and "--- a: unreachable" in done.out and "Is --base-url right?" in done.out
+
+
+def test_an_answer_whose_connection_ends_within_it_is_cut_off(morning: Path, cli: Cli, scripted: Scripted) -> None:
+    scripted.answers, scripted.kept_back = [says("Release 1 comes on")], 20
+    done = cli("replay", morning, "--prompt", PROMPT, "--model", "a", "--base-url", scripted.url)
+    assert done.code == 1 and "--- a: cut off; The connection ended within the answer" in done.out
+
+
 CHECKS = [
     ("true", "right", ""),
     ("exit 1", "wrong", ""),
