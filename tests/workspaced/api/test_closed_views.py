@@ -103,16 +103,6 @@ class TestAnEditorThatIsGone:
         assert closed(running) == ["editor"]
         assert shown(other) == stays
 
-    def test_that_comes_back_within_the_grace_loses_nothing(self, daemon: Factory) -> None:
-        running = daemon(env=NEVER)
-        with running.connect() as editor:
-            show(editor, "editor", "a.md", "b.md")
-        client = running.connect()
-        seq = client.call("workspaced/status")["seq"]
-        show(client, "editor", "a.md", "b.md")
-        assert client.call("workspaced/status")["seq"] == seq
-        assert shown(client) == ("a.md", [], ["b.md"])
-
     def test_is_noticed_after_a_start_too(self, daemon: Factory) -> None:
         """Both were killed: the editor and the daemon, within the grace."""
         running = daemon(env=NEVER)

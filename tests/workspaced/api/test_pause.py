@@ -478,14 +478,3 @@ def test_a_selection_of_an_hour_ago_is_not_told(clocked: Any, in_pause: bool) ->
     client.resume()
     told = _told(client)
     assert "looking at: a.md" in told and "selected" not in told
-
-
-def test_an_action_that_was_held_is_known_when_it_is_sent_again(daemon: Factory) -> None:
-    client = daemon().connect()
-    pin = {"type": "note_pinned", "data": {"note": "a.md"}, "id": "pin-1"}
-    client.pause()
-    client.publish([pin])
-    client.resume()
-    act(client, "note_unpinned", note="a.md")
-    client.publish([pin])
-    assert client.state()["pinnedNotes"] == []

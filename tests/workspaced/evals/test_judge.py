@@ -12,7 +12,7 @@ import pytest
 from workspaced import replay
 from workspaced_events.limits import JUDGEMENT_CHARS_MAX
 
-from .conftest import PROMPT, WANTED, Cli
+from .conftest import CALL, PROMPT, WANTED, Cli
 
 
 def test_a_bundle_gets_one_event_more_and_is_otherwise_the_same(morning: Path, cli: Cli) -> None:
@@ -60,6 +60,12 @@ def test_what_cannot_be_judged_is_refused_and_changes_nothing(
     assert done.code == 2 and "[INVALID_ARGUMENT]" in done.err
     assert said in done.err
     assert morning.read_bytes() == before
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "log.jsonl").write_bytes(b'{"workspaced":"log","version":1}\n')
+    done = cli("judge", CALL, "right", tmp_path / "log.jsonl")
+    assert done.code == 2 and "is no bundle" in done.err
 
 
 def test_a_redacted_bundle_takes_no_words_of_the_user(daemon: Any, tmp_path: Path, cli: Cli) -> None:

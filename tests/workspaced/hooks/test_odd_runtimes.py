@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -54,10 +53,6 @@ class Answering:
         self._thread.join(SOON_S)
 
 
-def silence(_method: str) -> bytes:
-    return b""
-
-
 def long_text(method: str) -> bytes:
     result = {"text": "x" * 5_900, "token": "t"}
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode() + b"\n"
@@ -91,15 +86,6 @@ def end(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
             process.kill()
             process.wait()
     return out or b"", err or b""
-
-
-def test_a_runtime_that_blocks_signals_is_not_kept_waiting(answering: Any) -> None:
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
-    try:
-        process = start(answering(silence))
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    assert end(process)[0] == b"" and process.returncode == 0
 
 
 def test_a_hook_without_standard_output_does_not_say_that_the_agent_was_told(answering: Any) -> None:

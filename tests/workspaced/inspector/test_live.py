@@ -136,6 +136,20 @@ class TestTheEndOfTheProcess:
 
         anyio.run(run)
 
+    def test_what_asks_no_question_keeps_nothing_alive(self) -> None:
+        async def run() -> None:
+            async def page(_scope: Any, _receive: Any, _send: Any) -> None:
+                await anyio.sleep_forever()
+
+            idle = Idle(page, after_s=0.01)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(idle, {"path": "/static/app.js"}, None, None)
+                with anyio.fail_after(60):
+                    await idle.over()
+                tasks.cancel_scope.cancel()
+
+        anyio.run(run)
+
 
 class TestManyPages:
     def test_a_page_that_does_not_read_is_told_of_a_gap(self) -> None:

@@ -236,18 +236,6 @@ def test_in_2026_07_28_each_request_says_anew_who_asks(shared: Any, modern: Any)
 # -- notifications, cancelling, bad lines --
 
 
-def test_a_line_that_cannot_be_read_is_refused_without_an_id(peer: Any) -> None:
-    peer.result("tools/list")
-    for line, number in (
-        (b'{"jsonrpc"', -32700),
-        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
-        (b"[]", -32600),
-    ):
-        peer.wire.send(line + b"\n")
-        message = peer.line()
-        assert message["error"]["code"] == number and "id" not in message
-
-
 def test_a_call_that_was_cancelled_is_not_answered_and_its_place_is_free(peer: Any) -> None:
     seq = peer.call("get_workspace_summary")["structuredContent"]["asOfSeq"]
     waiting = [

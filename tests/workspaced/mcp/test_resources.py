@@ -170,25 +170,6 @@ def test_a_listener_is_told_of_what_it_asked_for_and_of_nothing_else(shared: Any
         assert peer.notice()["params"]["uri"] == CONTEXT
 
 
-def test_a_listener_that_cancels_is_told_no_more_and_gets_no_answer(shared: Any, modern: Any) -> None:
-    active(shared, "a.md")
-    peer = modern(shared)
-    gone, kept = listen(peer, CURRENT), listen(peer, CONTEXT)
-    peer.tell("notifications/cancelled", requestId=gone)
-    active(shared, "b.md")
-    assert told_meanwhile(shared, peer) == {(CONTEXT, kept)}
-
-
-def test_the_stream_ends_with_an_answer_when_the_daemon_does(daemon: Any, modern: Any) -> None:
-    running = daemon()
-    peer = modern(running)
-    number = listen(peer, CURRENT)
-    assert running.stop() == 0
-    message = peer.line()
-    assert message["id"] == number and message["result"]["_meta"][SUBSCRIPTION] == number
-    assert peer.wire.line() is None
-
-
 @pytest.mark.parametrize("note", [None, "a.md"])  # with no note to read, the answer is there without a wait
 def test_a_stream_cancelled_before_it_was_acknowledged_never_begins(
     shared: Any, modern: Any, note: str | None

@@ -57,30 +57,6 @@ def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
     assert done.returncode == 0, done.stdout
 
 
-def test_what_happened_while_the_server_was_away_comes_once_it_is_back(
-    daemon: Factory, server: NatsServer
-) -> None:
-    laptop, desk = linked(daemon, server)
-    server.stop()
-    publish(laptop, "active_note_set", note="plan.md")
-    until_linked(laptop, lambda found: found["problem"] is not None and found["sent"]["unsent"])
-    laptop.kill()
-    laptop.start()
-    server.start()
-    found = until(desk, "get_current_note", lambda answer: answer["success"])
-    assert found["data"]["id"] == "plan.md"
-
-
-def test_a_daemon_that_starts_again_sends_nothing_that_its_peers_have(daemon: Factory, server: NatsServer) -> None:
-    laptop, desk = linked(daemon, server)
-    publish(laptop, "note_pinned", note="plan.md")
-    until(desk, "get_workspace_context", lambda answer: answer["data"]["pinnedNotes"])
-    sent = until_linked(laptop, lambda found: not found["sent"]["unsent"])["sent"]
-    laptop.restart()
-    now = until_linked(laptop, lambda found: found["state"] == "connected" and not found["sent"]["unsent"])["sent"]
-    assert (now["generation"], now["n"]) == (sent["generation"], sent["n"])
-
-
 def test_a_copied_data_directory_is_noticed(daemon: Factory, server: NatsServer) -> None:
     laptop, _desk = linked(daemon, server)
     publish(laptop, "active_note_set", note="plan.md")

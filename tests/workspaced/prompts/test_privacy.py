@@ -80,18 +80,6 @@ def test_a_note_that_turned_private_leaves_its_turn_and_the_log_says_why(agent: 
     assert not prompt["manifest"]["warnings"]
 
 
-def test_a_turn_that_goes_on_does_not_repeat_what_turned_private(agent: Any, guarded: Any) -> None:
-    guarded.add({"turning-too.md": "# Turning\n\nThe canary sings.\n"})
-    chat = Talk(agent)
-    agent.context.pin(chat.id, "p", "note", path="turning-too.md")
-    chat.user("Read.", "turning-too.md")
-    assert "canary" in sent(chat.prompt())
-    chat.assistant("", toolCalls=[{"id": "t1", "name": "t"}])
-    chat.say(role="user", toolResults=[{"id": "t1", "name": "t", "text": "Done."}])
-    (guarded.vault / "turning-too.md").write_text(f"{HEAD}# Turning\n\nThe canary sings.\n")
-    assert "canary" not in json.dumps(chat.prompt())
-
-
 def test_what_one_client_may_not_see_is_in_nothing_that_it_asks_for(guarded: Any, agent: Any) -> None:
     chat = Talk(agent)
     assert "1. begin" in sent(chat.ask("Read.", "work/plan.md"))

@@ -117,6 +117,43 @@ def test_the_active_note_is_told_apart_in_every_turn(talk: Begin) -> None:
     chat.finish()
 
 
+def test_what_failed_is_told_to_the_model_in_every_turn(talk: Begin) -> None:
+    chat = talk(
+        {"a.md": "Alpha.\n", "b.md": "Beta.\n", "diary.md": "---\nworkspaced: private\n---\nCanary.\n"},
+        "--no-watch",
+    )
+    chat.pin("plan", "note", "[Pinned context unavailable: plan]", path="nowhere.md")
+    picture = t.g.Given(
+        {"kind": "image", "id": "shot.png", "text": "no data URI"},
+        "shot.png",
+        stays=False,
+        fails="[Image unavailable: shot.png]",
+    )
+    page = t.g.Given(
+        {"kind": "url", "id": "https://example.org/"},
+        "https://example.org/",
+        stays=False,
+        fails="[Attachment unavailable: https://example.org/]",
+    )
+    chat.turn("One?", gone("lost.md"), note("a.md"), picture)
+    chat.ask("Two?", gone("diary.md"), page)
+    chat.round(
+        Call("call-1", "No such table: people", is_error=True), Call("call-2", "Three rows."), text="I look."
+    )
+    chat.round(Call("call-3", "?", is_error=True))
+    chat.answer("It failed.")
+    (chat.running.vault / "a.md").unlink()
+    chat.turn("Three?", gone("a.md"), gone("lost.md"))
+    chat.write("lost.md", "Found again.\n")
+    chat.write("nowhere.md", "A plan.\n")
+    chat.pins["plan"] = "A plan.\n"
+    chat.turn("Four?", note("lost.md"), gone("diary.md"))
+    chat.restart()
+    chat.turn("Five?", note("lost.md"), gone("a.md"))
+    assert not any("Canary" in str(body) for body in chat.bodies.values())
+    chat.finish()
+
+
 # -- what failed --
 
 

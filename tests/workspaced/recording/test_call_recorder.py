@@ -167,24 +167,6 @@ def test_above_its_bounds_calls_are_recorded_without_what_they_read(
     assert log.events[-1].inputs_sha256 is not None and call_recorder.skipped == 2
 
 
-@pytest.mark.parametrize("large", ["answer", "arguments"])
-def test_what_waits_is_bounded_in_bytes_too(
-    blobs: Blobs, log: Log, monkeypatch: pytest.MonkeyPatch, large: str
-) -> None:
-    monkeypatch.setattr(recorder_module, "CALL_RECORDER_WAITING_BYTES_MAX", 100_000)
-    call_recorder = CallRecorder(blobs, log.submit)
-    for _ in range(4):
-        answer = ToolAnswer(
-            b"x" * 60_000 if large == "answer" else b"{}", True, 1, 1, NOW, raised(sharing_off("x"))
-        )
-        arguments = {"query": "x" * 60_000} if large == "arguments" else {}
-        call_recorder.record(Call("tool", "agent", arguments, answer, 5))
-    assert call_recorder.skipped == 2
-    call_recorder.flush()
-    call_recorder.record(call(1))
-    assert call_recorder.skipped == 2
-
-
 def test_a_store_that_cannot_be_written_is_a_problem_until_it_can(
     blobs: Blobs, log: Log, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

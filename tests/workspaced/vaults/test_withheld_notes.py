@@ -402,22 +402,6 @@ def test_a_private_note_that_became_something_else_answers_as_a_missing_one(
     assert len(answers) == 1, answers
 
 
-def test_a_selection_is_shown_only_while_its_note_can_be_read(daemon: Any) -> None:
-    running = daemon("--no-watch", notes={**HOME, "Plan.md": "# Plan\n\nxyzzy\n"})
-    running.reconcile()  # a note that is not known yet is recorded without the selected text
-    show(running, "Plan.md", select="xyzzy")
-    assert "xyzzy" in json.dumps(running.ask("get_workspace_context"))
-    running.stop()
-    running.start()
-    (running.vault / "Plan.md").write_text(PRIVATE)
-    running.publish("selection_changed", note="Plan.md", startLine=3, endLine=3, text="the passphrase is xyzzy")
-    running.kill()
-    (running.vault / "Plan.md").unlink()
-    running.start()
-    for tool in ("get_workspace_context", "get_current_note"):
-        assert "passphrase" not in json.dumps(running.ask(tool))
-
-
 # -- a note that turned private a moment ago, which no watcher has reported --
 
 WORDY = {
