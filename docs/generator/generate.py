@@ -272,6 +272,7 @@ def _commands(remarks: Remarks) -> Iterator[str]:
     yield from ("", remarks.of("pages", "commands").strip(), "")
     contexts = list(_contexts())
     options = {context.command_path: [_option(each) for each in _options(context)] for context, _ in contexts}
+    options["workspaced serve"] = [_setting(row) for row in options["workspaced serve"]]
     common = _common(row for rows in options.values() for row in rows)
     usual = [row for row in common if sum(row in rows for rows in options.values()) > len(options) / 2]
     commands = [context.command_path for context, _ in contexts if not isinstance(context.command, click.Group)]
@@ -283,6 +284,13 @@ def _commands(remarks: Remarks) -> Iterator[str]:
         yield from ("", f"{heading} `{context.command_path}`", "", *_usage(context))
         yield from map(remarks.without_told_once, _help(context.command.help or ""))
         yield from _listed([row for row in options[context.command_path] if row not in usual], common)
+
+
+def _setting(row: Row) -> Row:
+    """An option that is a setting: the page of settings tells of it."""
+    name = row[0].partition("`")[2].partition("`")[0].removeprefix("--").replace("-", "_")
+    is_setting = name in Settings.model_fields or f"{name}s" in Settings.model_fields
+    return (row[0], "", "as of [the setting](settings.md)") if is_setting else row
 
 
 def _with_exceptions(row: Row, commands: Iterable[str], options: Mapping[str, Sequence[Row]]) -> Row:
@@ -359,8 +367,8 @@ def _listed(rows: Sequence[Row], common: Sequence[Row] = ()) -> Iterator[str]:
         name, _kind, meaning = row
         if row in common:
             told.setdefault("", []).append(name.partition(" ")[0])
-        elif re.fullmatch(r"as (of|for|in) (its )?`[^`]+`", meaning):
-            told.setdefault(f"{meaning}: ", []).append(name)
+        elif re.fullmatch(r"as (of|for|in) (its )?(`[^`]+`|\[[^]]+\]\([^)]+\))", meaning):
+            told.setdefault(f" {meaning}", []).append(name)
         else:
             own.append(row)
     for name, kind, meaning in own:
@@ -369,7 +377,7 @@ def _listed(rows: Sequence[Row], common: Sequence[Row] = ()) -> Iterator[str]:
     if own:
         yield ""
     if told:
-        names = "; ".join(f"{source}{', '.join(names)}" for source, names in told.items())
+        names = "; ".join(f"{', '.join(names)}{source}" for source, names in sorted(told.items()))
         yield from (f"{'Also' if own else 'With'} {names}.", "")
 
 

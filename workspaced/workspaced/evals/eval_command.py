@@ -57,8 +57,8 @@ def export_command(log: str | None, target: str, folder: Path, scorer: str) -> N
     promptfoo   the same as a configuration of promptfoo, for models below OPENAI_BASE_URL
 
     LOG is a data directory or a bundle; without it that of the running daemon is read, or where none runs the
-    workspace's own. Tests of pytest read LOG again, so they need it. What shows or names a note that is withheld
-    by now, and what is not kept, is left out and named.
+    workspace's own. Tests of pytest need LOG, too. What shows or names a note that is withheld by now, and what is
+    not kept, is left out and named.
     """
     if folder.exists() and any(folder.iterdir()):
         raise InvalidArgument(

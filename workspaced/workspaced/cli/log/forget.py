@@ -60,7 +60,7 @@ def forget_command(
 
     This cannot reach: backups, exports, bundles and runs in the past made before; what other notes, and selections
     in them, say of the note; what a judgement quotes of it without its name, about an answer that did not show it;
-    its file in the vault; what agents were already shown; what the disk keeps of deleted files.
+    its file; what agents were already shown; what the disk keeps of deleted files.
     """
     settings = load_settings(workspace=given("workspace"), data_dir=data_dir, cache_dir=cache_dir)
     note = _note(path, settings.memory)

@@ -52,13 +52,13 @@ def replay_command(
     --watch shows each event, what it changed, and the state. Not in a terminal it prints them one after the other;
     with --json as {"event", "changes"}, one a line.
 
-    --verify runs the tool of every recorded call again, over what it read then, and compares the answers byte for
-    byte. The first that differs is shown as a difference, and the exit code is 1. It is 3 where something cannot
-    be compared, unless a sweep or a version explains it, and 4 where a text that the log names is damaged.
+    --verify runs every call over what it read then, and compares the answers byte for byte. Exit code 1 where one
+    differs, 3 where something cannot be compared, unless a sweep or a version explains it, 4 where a text that the
+    log names is damaged.
 
-    --prompt shows what a recorded prompt would be --with other texts of notes or --without them, and what models
-    answer to it, below --base-url; tools answer what the log holds. The key is that in OPENAI_API_KEY. Exit code 1
-    where a model gave no answer, or --check does not call it right.
+    --prompt shows a recorded prompt as it would be with other notes, and what models answer to it; tools answer
+    what the log holds. The key is that in OPENAI_API_KEY. Exit code 1 where a model gave no answer, or --check
+    does not call it right.
     """
     if is_watched and is_verified:
         raise SettingsInvalid("Expected --watch or --verify, got both.")

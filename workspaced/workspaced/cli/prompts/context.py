@@ -175,11 +175,10 @@ def show_command(
 ) -> int:
     """Show a prompt as it was sent: its messages, with the size of each. By default the last one of the chat.
 
-    It is made again from the log and its blobs. Exit code 1 where this program makes another one of them.
+    Exit code 1 where this program makes another prompt of the log and its blobs.
 
-    With --body it is shown as the JSON that a provider takes: of `openai`, `responses`, `anthropic`, `gemini`, or
-    of an own template, by its name or file (*.jinja); `sent` is what the runtime was given, by the template of
-    then.
+    With --body it is the JSON that a provider takes: of `openai`, `responses`, `anthropic`, `gemini`, or of an own
+    template, by its name or file (*.jinja); `sent` is what the runtime was given, by the template of then.
 
     Of a chat whose requests were overlaid: each text that was put into it, with its notes, and the requests that
     left with it. The client's own words are not recorded, so there is no more to show.

@@ -29,8 +29,8 @@ def why_command(note: str, client: str | None, vault: str | None) -> None:
 
     NOTE is its path, its file name, its title or a `[[link]]`; of a note that is withheld one of the first two.
 
-    Says the note's level, each rule, flag or finding that lowers it, what that comes to for each client, and the
-    last call or prompt that showed the note to a client, as far as recordings tell.
+    Says its level, each rule, flag or finding that lowers it, what that comes to for each client, and the last
+    call or prompt that showed it to a client, as far as recordings tell.
     """
     output(
         ask("workspaced/share/why", {"path": note, "client": client, "vault": vault}, always_named=True), _print
