@@ -85,6 +85,10 @@ class Desk:
     def lines(self) -> int:
         return self.disk.read(f"log/{self.log.tail.segment}").count(b"\n")
 
+    def refuse(self, code: int, operation: str, part: str) -> None:
+        """From now on the disk refuses this operation on files with that part in their names, and no other."""
+        self.disk.faults = lambda asked, name: OSError(code, "no") if asked == operation and part in name else None
+
     def check_state(self) -> None:
         folded = fold_all(self.events(), EMPTY)
         assert msgspec.json.encode(self.recorder.state) == msgspec.json.encode(folded)
@@ -368,9 +372,7 @@ class TestLongText:
     def test_that_cannot_be_kept_refuses_the_batch_alone(self, desk: Desk, code: int, error: str) -> None:
         bad = desk.submit([selection("x" * 5_000)])
         good = desk.submit([active("b.md")])
-        desk.disk.faults = lambda operation, name: (
-            OSError(code, "no") if operation == "write" and name.startswith("blobs/") else None
-        )
+        desk.refuse(code, "write", "blobs/")
         desk.commit()
         assert isinstance(bad[0], WorkspacedError)
         assert bad[0].code == error and bad[0].hint
@@ -391,18 +393,14 @@ class TestBlobsOfRefusedBatches:
         assert blob_files(desk) == []
 
     def test_are_not_left_where_the_log_takes_no_more(self, desk: Desk) -> None:
-        desk.disk.faults = lambda operation, name: (
-            OSError(errno.ENOSPC, "no") if operation == "write" and name.endswith(".wlog") else None
-        )
+        desk.refuse(errno.ENOSPC, "write", ".wlog")
         told = [desk.submit([selection("x" * 5_000)]), desk.submit([selection("y" * 5_000)])]
         desk.commit()
         assert {type(outcome) for [outcome] in told} == {DiskFull}
         assert blob_files(desk) == []
 
     def test_stay_where_the_batch_may_yet_be_in_the_log(self, desk: Desk) -> None:
-        desk.disk.faults = lambda operation, name: (
-            OSError(errno.EIO, "no") if operation == "sync" and name.endswith(".wlog") else None
-        )
+        desk.refuse(errno.EIO, "sync", ".wlog")
         assert isinstance(desk.publish(selection("x" * 5_000)), LogFailed)
         assert len(blob_files(desk)) == 1
 
@@ -411,9 +409,7 @@ class TestBlobsOfRefusedBatches:
         bad = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
         desk.publish(selection("x" * 5_000), bad)
         told = [desk.submit([selection("x" * 5_000)]), desk.submit([selection("x" * 5_000), bad])]
-        desk.disk.faults = lambda operation, name: (
-            OSError(errno.ENOSPC, "no") if operation == "write" and name.endswith(".wlog") else None
-        )
+        desk.refuse(errno.ENOSPC, "write", ".wlog")
         desk.commit()
         assert [type(outcome) for [outcome] in told] == [DiskFull, InvalidArgument]
         assert len(blob_files(desk)) == 1
@@ -462,9 +458,7 @@ class TestPackedTexts:
 
     def test_stay_where_the_batch_may_yet_be_in_the_log_and_are_not_written_afterwards(self, desk: Desk) -> None:
         actions = [selection(text) for text in self.TEXTS]
-        desk.disk.faults = lambda operation, name: (
-            OSError(errno.EIO, "no") if operation == "sync" and name.endswith(".wlog") else None
-        )
+        desk.refuse(errno.EIO, "sync", ".wlog")
         told = desk.submit(actions, texts=texts_of(actions))
         desk.commit()
         others = [selection(text[:4_500]) for text in self.TEXTS]
@@ -538,16 +532,10 @@ def blob_files(desk: Desk) -> list[str]:
 
 
 class TestAFailedSync:
-    def fail(self, desk: Desk, operation: str = "sync") -> None:
-        left = iter([OSError(errno.EIO, "Input/output error")])
-        desk.disk.faults = lambda asked, name: (
-            next(left, None) if (asked, name[-5:]) == (operation, ".wlog") else None
-        )
-
     def test_poisons_everybody_pending_and_everybody_after(self, desk: Desk) -> None:
         desk.publish(pin("before.md", "before"))
         told = [desk.submit([pin(f"{n}.md")]) for n in range(3)]
-        self.fail(desk)
+        desk.refuse(errno.EIO, "sync", ".wlog")
         assert desk.commit() == []
         assert all(isinstance(outcome, LogFailed) for [outcome] in told)
         assert isinstance(desk.publish(pin("later.md")), LogFailed)
@@ -557,7 +545,7 @@ class TestAFailedSync:
 
     def test_still_answers_retries_of_what_is_safe(self, desk: Desk) -> None:
         desk.publish(pin("a.md", "x"))
-        self.fail(desk)
+        desk.refuse(errno.EIO, "sync", ".wlog")
         desk.publish(pin("b.md", "y"))
         assert desk.receipts(pin("a.md", "x"))[0].duplicate
         assert isinstance(desk.publish(pin("b.md", "y")), LogFailed)

@@ -139,6 +139,14 @@ def test_the_selection_is_shown(ask: Call, make_state: MakeState) -> None:
     }
 
 
+def test_of_tabs_metadata_and_times_come_with_details(ask: Call, make_state: MakeState) -> None:
+    state = make_state(tabs=("b.md",))
+    [tab] = ask(FILES, state)["data"]["temporaryTabs"]
+    assert not {"metadata", "openedAt", "lastAccessed"} & tab.keys()
+    [tab] = ask(FILES, state, includeDetails=True)["data"]["temporaryTabs"]
+    assert {"metadata", "openedAt", "lastAccessed"} <= tab.keys()
+
+
 @pytest.mark.thorough
 def test_no_answer_without_content_is_larger_than_50000_characters(ask: Call, make_state: MakeState) -> None:
     wide = "---\n" + "".join(f"field{n}: {'v' * 50}\n" for n in range(60)) + "---\n" + "#tag" + "x" * 150 + "\n"

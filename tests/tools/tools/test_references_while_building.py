@@ -122,6 +122,8 @@ def test_links_say_that_the_index_is_building(
     early = call(TOOL, view, reference="Home.md", includeLinks=True)
     assert early["data"]["indexState"] == "building"
     assert "links may be missing" in early["warnings"][0]
+    related = call("get_related_notes", view, reference="Home.md")
+    assert "still being built" in related["warnings"][0]
     building.finish()
     later = call(TOOL, view, reference="Home.md", includeLinks=True)
     assert "indexState" not in later["data"] and "warnings" not in later

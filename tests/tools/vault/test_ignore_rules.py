@@ -358,3 +358,13 @@ def lost(folder: Folder, keeper: RulesStore) -> Policy:
     policy.counted(0, folder.now_s)
     assert policy.denies("open.md")
     return policy
+
+
+def test_more_paths_than_are_remembered_are_answered_all_the_same(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "KNOWN_PATHS_MAX", 3)
+    folder.write("private/\n")
+    policy = folder.policy()
+    for _ in range(3):
+        assert [path for path in PATHS if policy.denies(path)] == ["private/plan.md", "work/private/plan.md"]

@@ -379,6 +379,16 @@ def test_a_photo_that_lies_on_its_side_is_sent_upright(make_vault: MakeVault) ->
     assert found.width is not None and found.height == 2 * found.width
 
 
+def test_a_photo_of_very_many_scans_is_only_named(make_vault: MakeVault) -> None:
+    photo = noisy(1_600, 1_600, "JPEG", quality=95, progressive=True)
+    assert len(photo) > IMAGE_BYTES_MAX
+    scan = photo.index(b"\xff\xda")
+    vault = make_vault(
+        {"n.md": "![[a.jpg]]", "a.jpg": photo[:scan] + photo[scan : scan + 14] * 200 + photo[scan:]}
+    )
+    assert "scans" in failure(vault).message
+
+
 def test_a_large_damaged_image_is_named(make_vault: MakeVault) -> None:
     content = noisy(1_500, 1_500, "PNG")
     vault = make_vault({"n.md": "![[a.png]]", "a.png": content[: len(content) // 2] + b"IEND"})
