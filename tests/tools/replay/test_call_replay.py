@@ -56,6 +56,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_navigation_history", {"limit": 3}),
     ("get_navigation_history", {"sinceTime": "yesterday"}),
     *((tool, {}) for tool in TOOLS if tool != "get_workspace_context"),
+    ("get_workspace_context", {"of": "here"}),
 ]
 VISITS = [
     Visit(NoteId("a.md"), 1, EARLIER, "2026-03-01T11:00:00.000000Z"),

@@ -131,7 +131,9 @@ def replay_answer(
             )
         return payload_of(refusal(error, called.as_of_seq))
     tool = HIDDEN.get(called.tool) or EVERY_TOOL.get(called.tool)
-    if called.tool in LINKED and (answers.has(SharedBy()) or called.arguments.get("of") is not None):
+    # A call that was refused asked nothing: that `of` is an argument then tells only with the log.
+    of_linked = state.peers.own is not None and called.arguments.get("of") is not None
+    if called.tool in LINKED and (answers.has(SharedBy()) or of_linked):
         tool = LINKED[called.tool]
     if tool is None:
         raise NotRecorded(f"This version has no tool {called.tool!r}", hint="Use the version that recorded it.")
