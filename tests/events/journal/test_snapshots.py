@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import golden_log, journals
-from support.journals import copy_of, record
+from support.journals import copy_of, files_of, record
 from support.profiles import examples
 from support.random_log import NOTES, V, W, random_log
 from support.simulated_disk import SimDisk
@@ -166,6 +166,22 @@ class TestABadSnapshot:
         for name in snapshots_of(other):
             disk.overwrite(name, other.read(name))
         assert any("does not fit" in warning for warning in check_same(disk).warnings)
+
+    def test_of_another_future_with_lines_of_the_same_length_is_told_and_not_used(self) -> None:
+        """As when the log was put back from a backup."""
+        disk = closed(notes(10))
+        backup = copy_of(disk, "log")
+        for note in NOTES[:2]:
+            for name in disk.names("log"):
+                disk.discard(f"log/{name}")
+            for name, data in files_of(backup, "log").items():
+                disk.overwrite(name, data)
+            journal = opened(disk, snapshot_events=1 if note == NOTES[0] else NEVER)
+            record(journal, Action(c.ActiveNoteSet(note), id=EventId("same")))
+        journal = check_same(disk)
+        active = journal.writer.state.of(V).active
+        assert active is not None and active.id == NOTES[1]
+        assert any("does not fit" in warning for warning in journal.warnings)
 
     @pytest.mark.parametrize("field", ["format", "catalogue", "fold"])
     def test_of_another_version_is_not_used_and_needs_no_warning(

@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import images
 from support.index_contents import held
 from support.tool_fixtures import MakeVault, later_ns
 
 from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
+from workspaced_tools.ports.images import NoteImage
+from workspaced_tools.ports.questions import Images
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
@@ -95,6 +99,22 @@ def make(make_vault: MakeVault, tmp_path: Path) -> Callable[..., Vault]:
         return make_vault(FILES, indexed=False, **options)
 
     return made
+
+
+def test_an_image_that_comes_once_its_folder_was_surveyed_is_known(
+    make: Callable[..., Vault], workers: type[Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def come(_: Watched, batch: Batch) -> None:
+        if batch.others is not None:
+            images.write(vault.root.path, {"late.png": images.png()})
+            vault.changed(["late.png"])
+
+    vault = make()
+    (vault.root.path / "shows.md").write_text("![[late.png]]")
+    monkeypatch.setattr(workers, "meet", staticmethod(come))
+    vault.reconcile()
+    [shown] = vault.ask(Images(NoteId("shows.md")), EMPTY_VAULT).images
+    assert isinstance(shown, NoteImage)
 
 
 @pytest.mark.parametrize("when", ["at once", "at the report", "among the texts"])

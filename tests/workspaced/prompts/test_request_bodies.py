@@ -301,6 +301,17 @@ REPORTS: dict[str, Json] = {
 }
 
 
+def test_whose_report_it_is_is_told_or_follows_from_the_body_or_the_provider(client: Any) -> None:
+    chat = begun(client, "somebody")
+    chat.user("Hello")
+    chat.prompt(shape="gemini")
+    chat.context.usage(chat.id, report=REPORTS["gemini"])
+    chat.context.usage(chat.id, report={**REPORTS["openai"], "prompt_tokens": 1_000}, shape="openai")
+    chat.prompt(shape="anthropic")
+    chat.context.usage(chat.id, report=REPORTS["anthropic"], provider="openai")
+    assert [each["inputTokens"] for each in chat.told("usage_reported")] == [900, 1_000, 900]
+
+
 @pytest.mark.parametrize(
     "usage",
     [
