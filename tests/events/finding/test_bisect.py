@@ -145,7 +145,6 @@ class TestAnExpression:
         "text",
         [
             "",
-            "activeNote == null",
             "activeNote.id == 'a' || pinnedNotes[0] && active",
             "pinnedNotes[?lengthy(id)]",
             "(" * 5_000 + "seq" + ")" * 5_000,
@@ -155,6 +154,11 @@ class TestAnExpression:
     def test_that_can_never_work_is_refused(self, text: str) -> None:
         with pytest.raises(InvalidArgument):
             Expression(text)
+
+    def test_that_reads_a_word_of_json_as_a_field_is_told_how_its_value_is_written(self) -> None:
+        with pytest.raises(InvalidArgument) as caught:
+            Expression("activeNote == null")
+        assert "`null`" in caught.value.hint
 
     def test_with_a_wrong_number_of_arguments_is_refused_when_it_is_asked(self) -> None:
         with pytest.raises(InvalidArgument):

@@ -128,6 +128,11 @@ class TestTheLibrary:
 
 @pytest.mark.parametrize("other", ["completion", "refactor", "compression"])
 class TestOtherPipelines:
+    def test_do_not_use_the_library(self, other: c.Pipeline) -> None:
+        talk = talk_of(said(M1), fold(entry("a", M1)), said(M2), prompt(M2), prompt(M2, pipeline=other))
+        made = talk.prompts[-1]
+        assert (made.pipeline, made.library, made.blocks, made.tokens_not_kept) == (other, (), 0, 0)
+
     def test_leave_what_a_chat_goes_on_from(self, other: c.Pipeline) -> None:
         chats = [said(M1), fold(entry("a", M1), entry("b", M1)), said(M2), prompt(M2), said(M3)]
         alone = talk_of(*chats, prompt(M3)).prompts[-1]

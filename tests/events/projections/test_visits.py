@@ -12,7 +12,7 @@ from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_of
+from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_from, visits_of
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event
 
@@ -130,6 +130,14 @@ def test_at_most_so_many_visits_are_remembered() -> None:
     events = events_of(*[SET_A, SET_B] * 50)
     found = VisitLog(Log(events), Bounds(events=1_000, visits=7, slack=3)).visits(V1, 100)
     assert [visit.seq for visit in found] == list(range(94, 101))
+
+
+def test_of_a_long_log_little_more_is_held_than_is_remembered() -> None:
+    fold, bounds = visits_from(0), Bounds(events=1_000, visits=7, slack=3)
+    for each in events_of(*[SET_A, SET_B] * 50):
+        fold.feed([each])
+        fold.forget(bounds)
+        assert len(fold.vaults[V1].stays) <= bounds.visits + 2 * bounds.slack
 
 
 def test_an_old_visit_begins_where_its_note_was_set_again() -> None:
