@@ -191,7 +191,7 @@ def test_a_note_that_turns_private_withholds_its_image_before_any_hint(make_vaul
     (vault.root.path / "s.md").write_text("![[a.png]]")
     vault.changed(["s.md"])
     assert seen(vault) == ["IMAGE_NOT_FOUND"], "it may still be being written"
-    vault.own_clock.ahead_s += SETTLE_S  # type: ignore[attr-defined]
+    vault.own_clock.now_s += SETTLE_S  # type: ignore[attr-defined]
     vault.settle()
     assert seen(vault) == ["a.png"]
 
