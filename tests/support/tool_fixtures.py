@@ -48,7 +48,7 @@ def later_ns() -> int:
 
 
 class OwnClock:
-    """A vault's own clock, which stands until a test sets it forward: nothing settles because a machine is slow."""
+    """A vault's own clock, which stands until a test sets it: nothing settles because a machine is slow."""
 
     def __init__(self) -> None:
         self.now_s = time.monotonic()

@@ -18,11 +18,11 @@ def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
     envelope = chat.ask(
         "2",
         chat.read("old.md", "Old."),
-        chat.read("new.md", "New.", has_images=True),
+        chat.read("new.md", "New."),
         chat.read("x.png", "bytes", kind="image", media_type="image/png"),
         chat.read("x.pdf", "bytes", kind="pdf", media_type="application/pdf"),
         Artifact("note", "gone.md", "Gone", failed="NOTE_NOT_FOUND"),
-        chat.read("new.md", "New.", has_images=True),
+        chat.read("new.md", "New."),
         provided=(
             chat.provided("pin", "Pinned."),
             chat.provided("blank", " \n"),

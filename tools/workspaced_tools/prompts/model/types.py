@@ -52,8 +52,6 @@ class Artifact(Wire, frozen=True):
     """sha256 of the text (of an image: of the bytes), which names its blob; empty if it could not be read."""
     mtime: str | None = None
     """ISO 8601 UTC; notes and files only."""
-    has_images: bool = False
-    """True for a note that embeds images (rule 5)."""
     bytes: int = 0
     media_type: str | None = None
     """Set for an image, and for a pdf that the runtime sent as bytes."""

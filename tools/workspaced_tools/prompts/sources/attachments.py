@@ -152,7 +152,6 @@ def artifact_of(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading)
         found.title,
         revision,
         utc_seconds(found.stat.mtime_ns),
-        has_images=bool(found.images) or "data:image/" in found.body.lower(),
         bytes=len(found.source),
         note=found.id,
     )
