@@ -34,6 +34,7 @@ def recorded(running: Daemon, kind: str) -> list[dict[str, Any]]:
     return [each["data"] for each in events if each["type"] == kind]
 
 
+@pytest.mark.thorough
 def test_a_chat_grows_and_its_usage_is_recorded(running: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "*")
     server = ModelServer()

@@ -53,6 +53,7 @@ def test_it_does_nothing_that_obsidians_guidelines_refuse(refused: str) -> None:
     assert SOURCES and [line for line in found if re.search(refused, line)] == []
 
 
+@pytest.mark.thorough
 def test_it_has_no_network_beyond_a_socket_on_this_machine(dist: Path) -> None:
     wanted = set(re.findall(r'require\("([^"]+)"\)', (dist / "main.js").read_text()))
     assert "obsidian" in wanted

@@ -78,6 +78,7 @@ def test_its_own_tests_pass_on_a_real_daemon(
     assert int(report.partition("\n# pass ")[2].split("\n")[0]) >= at_least, report[-500:]
 
 
+@pytest.mark.thorough
 def test_what_is_packed_is_the_compiled_client_and_nothing_else(built: Path) -> None:
     packed = npm.succeed(PACKAGE, "npm", "pack", "--dry-run", "--ignore-scripts", "--json")
     described = json.loads(packed)

@@ -22,6 +22,7 @@ SOURCES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs")
 WORDS = set(re.findall(r"[\w/.-]*\w", "\n".join(path.read_text() for path in SOURCES if path.exists())))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "package", [workspaced, workspaced_tools, workspaced_events], ids=lambda each: each.__name__
 )

@@ -69,6 +69,7 @@ def starts_a_program(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and ast.unparse(statement.test) == "__name__ == '__main__'"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("floor", FLOORS, ids=lambda floor: floor.__name__)
 def test_what_starts_a_program_is_the_last_of_its_module(floor: ModuleType) -> None:
     """What stood behind it would not be there yet while the program runs."""
@@ -101,6 +102,7 @@ def unprepared(tree: ast.AST) -> Iterator[str]:
             yield f"{call.lineno}: {name}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("floor", FLOORS, ids=lambda floor: floor.__name__)
 def test_types_are_prepared_behind_one_lock_or_by_an_import(floor: ModuleType) -> None:
     """Two threads that prepare one type at once end the process: see schema/decoding.py."""

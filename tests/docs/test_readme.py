@@ -21,5 +21,6 @@ def test_the_readme_has_tested_blocks() -> None:
     assert len(blocks((ROOT / "README.md").read_text())) >= 1
 
 
+@pytest.mark.thorough
 def test_the_commands_of_the_readme_do_what_it_shows(daemon: Any) -> None:
     run_readme(Path(sys.executable).parent, daemon.root())

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import pytest
 from support import documentation as page
 from support.model_server import ModelServer
 
 PAGE = page.Page(*page.SUMMARY_PAGES)
 
 
+@pytest.mark.thorough
 def test_its_program_sums_up_before_a_fold_leaves_turns_out(daemon: Any) -> None:
     running = daemon(start=False)
     home = PAGE.serve(running)

@@ -28,6 +28,7 @@ from support.world import lacking
 CASES = sorted((Path(__file__).parent / "bridge").glob("*.toml"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_a_session_of_the_world_outlives_its_daemon(case: Path, sessions: Any) -> None:
     told = tomllib.loads(case.read_text())

@@ -10,6 +10,7 @@ from support.publishers.desk import Desk, shown
 TOLD = ("active_note_set", "note_pinned", "selection_changed", "note_renamed")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("linked", [False, True], ids=["alone", "linked"])
 def test_the_same_walk_is_the_same_log(desk: Callable[..., Desk], linked: bool) -> None:
     here = desk(

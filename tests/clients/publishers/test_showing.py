@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+import pytest
 from support.publishers.desk import Desk
 
 Desks = Callable[..., Desk]
@@ -83,6 +84,7 @@ def test_of_a_selection_too_long_to_tell_there_are_the_lines_alone(desk: Desks) 
     assert not selected.get("text") and not selected.get("textSha256")
 
 
+@pytest.mark.thorough
 def test_a_thousand_switches_in_a_moment_are_few_events_and_end_right(desk: Desks) -> None:
     here = desk(notes={f"n{number:02}.md": "x\n" for number in range(20)})
     editor = here.showing("n00.md")

@@ -50,6 +50,7 @@ def counted() -> Counter[tuple[str, str]]:
     return made
 
 
+@pytest.mark.thorough
 @pytest.mark.fault(row=61)
 @pytest.mark.parametrize("operation", sorted(sessions.SHIM_CALLS))
 def test_whichever_call_fails_nothing_acknowledged_is_lost_and_the_error_says_what_to_do(operation: str) -> None:

@@ -208,6 +208,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.fault(row=5)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_a_writer_with_this_bug_does_not_get_through(

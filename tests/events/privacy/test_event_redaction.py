@@ -74,6 +74,7 @@ def time_at(seq: int) -> str:
 
 
 class TestAPseudonym:
+    @pytest.mark.thorough
     @settings(max_examples=examples(150))
     @given(some_text.map(nfc), a_key)
     def test_has_the_length_the_case_and_the_punctuation_of_the_text(self, text: str, key: bytes) -> None:
@@ -89,6 +90,7 @@ class TestAPseudonym:
             if not old.isalnum() and (old.isascii() or unicodedata.category(old)[0] in "PZ"):
                 assert new == old
 
+    @pytest.mark.thorough
     @settings(max_examples=examples(200))
     @given(st.lists(some_text.map(nfc), unique=True, min_size=2, max_size=8), a_key)
     @example(["é.md", "e\u0301.md"], KEY)

@@ -178,6 +178,7 @@ def swapping(path: Path, outside: Path) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.thorough
 @pytest.mark.fault(row=65)
 @pytest.mark.parametrize("place", ["Memory", "Memory/work"])
 def test_swapping_a_folder_for_a_link_leads_nowhere(use: Any, vault: Path, tmp_path: Path, place: str) -> None:

@@ -17,6 +17,7 @@ def _differing(folder: Path) -> tuple[int, list[str]]:
     return len(outcomes), [outcome.failure for outcome in outcomes if outcome.failure is not None]
 
 
+@pytest.mark.thorough
 def test_both_read_the_same_in_the_vault_of_the_benchmarks(tmp_path: Path) -> None:
     make_vault(tmp_path / "vault", NOTES)
     read, differing = _differing(tmp_path / "vault")

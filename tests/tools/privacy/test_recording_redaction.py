@@ -219,6 +219,7 @@ def play(session: Any, canary: Canaries) -> None:
     session.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.fault(row=44)
 @pytest.mark.parametrize("seed", range(2))
 def test_no_secret_is_in_a_redacted_bundle_and_every_call_in_it_is_made_again(session: Any, seed: int) -> None:

@@ -97,6 +97,7 @@ def accepted(body: dict[str, Any], family: str) -> None:
         assert consumed(adapter(family).validate_python(body)) == body
 
 
+@pytest.mark.thorough
 def test_golden_bodies_are_what_their_providers_take() -> None:
     for path in sorted(DATA.glob("*.json")):
         body, family = json.loads(path.read_text(encoding="utf-8"))["body"], path.name.split(".")[1]

@@ -45,6 +45,7 @@ def test_what_an_editor_shows_is_not_withheld_because_it_is_new(vault: Vault) ->
         assert not vault.withholds(NEW)
 
 
+@pytest.mark.thorough
 def test_an_empty_new_note_rests_longer_and_only_its_path_waits_for_it(vault: Vault) -> None:
     write(vault, "")
     begun = time.monotonic()

@@ -76,6 +76,7 @@ def session(shared: Any) -> Session:
 # -- tools --
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tool", ASKED)
 def test_at_its_sequence_a_call_is_answered_as_it_was_in_both_eras_of_mcp(
     session: Session, peer: Any, tool: str
@@ -222,6 +223,7 @@ def reconcile(leak: Leak) -> None:
     leak.running.reconcile()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "happens", [turns_private, turns_private_while_nobody_looks, turns_private_under_another_name, is_ruled_out]
 )

@@ -41,6 +41,7 @@ def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(SCHEMAS[name])
 
 
+@pytest.mark.thorough
 def test_each_is_a_schema() -> None:
     for schema in SCHEMAS.values():
         Draft202012Validator.check_schema(schema)
@@ -114,6 +115,7 @@ def test_the_state_fits_its_schema(client: Any) -> None:
     validator("state").validate(client.state())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("method", "params"),
     [

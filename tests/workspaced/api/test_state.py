@@ -41,6 +41,7 @@ def test_min_seq_waits_for_the_event(shared: Any, client: Any) -> None:
     assert answer is not None and answer["result"]["state"]["activeNote"]["id"] == "awaited.md"
 
 
+@pytest.mark.thorough
 def test_a_sequence_that_does_not_come_is_a_timeout_after_two_seconds(client: Any) -> None:
     before = time.monotonic()
     error = refusal(client.call, "workspaced/state", {"minSeq": 10**9})

@@ -260,6 +260,7 @@ def test_a_workspace_that_serves_another_folder_is_named(daemon: Any, agent: Any
     assert made.process.wait(END_S) == 3
 
 
+@pytest.mark.thorough
 def test_a_second_folder_has_a_workspace_of_its_own_and_keeps_it(daemon: Any, agent: Any) -> None:
     running = daemon(start=False)
     other = running.root / "Other notes"

@@ -222,6 +222,7 @@ def shows_on_request(world: World) -> None:
     world.settle()
 
 
+@pytest.mark.thorough
 @example([lambda world: world.pass_time(25 * HOUR_NS)])
 @example([shows_on_request, lambda world: world.write(B, TEXTS[2]), World.settle])
 @example([lambda world: world.publish(c.VaultSwitched(W)), lambda world: world.publish(c.VaultSwitched(V))])

@@ -85,6 +85,7 @@ def test_without_a_daemon_the_code_is_three(told: Any, arguments: list[str]) -> 
     assert done.stdout == "" or "--json" in arguments
 
 
+@pytest.mark.thorough
 def test_a_timeout_is_five(told: Any) -> None:
     done = told.cli("call", "get_current_note", "minSeq=999999999")
     assert done.returncode == 5 and "[TIMEOUT]" in done.stderr
@@ -283,6 +284,7 @@ def test_import_into_a_running_daemons_data_is_refused(told: Any) -> None:
 # -- starting and stopping --
 
 
+@pytest.mark.thorough
 def test_call_starts_a_daemon_on_demand_and_stop_ends_it(daemon: Any) -> None:
     running = daemon(start=False)
     running.env["XDG_DATA_HOME"] = str(running.root)

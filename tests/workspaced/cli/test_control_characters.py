@@ -141,6 +141,7 @@ def assert_harmless(text: str) -> None:
         assert line.replace("\t", "").isprintable(), line
 
 
+@pytest.mark.thorough
 def test_no_command_says_what_a_terminal_obeys(used: Any) -> None:
     said = ""
     for words in commands(used):

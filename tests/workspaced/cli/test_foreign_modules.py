@@ -68,6 +68,7 @@ def test_such_a_module_would_run_without_the_flag(folder: Path) -> None:
     assert (folder.parent / "ran").exists()
 
 
+@pytest.mark.thorough
 def test_one_module_makes_every_command_that_starts_python() -> None:
     found = []
     for package in (workspaced, workspaced_events, workspaced_tools):

@@ -155,6 +155,7 @@ def pressed(asked: subprocess.Popen[bytes], terminal: int, said: str) -> int:
     raise AssertionError("the command still waits for an answer")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("said", "code"), [("n\n", 130), ("\x03", 130), ("y\n", 0)], ids=["no", "ctrl-c", "yes"])
 def test_a_person_is_asked_and_may_say_no(seen: Any, said: str, code: int) -> None:
     before = files(seen)

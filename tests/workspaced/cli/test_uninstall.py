@@ -60,6 +60,7 @@ def lived_in(home: Home) -> None:
     assert home.run("demo", "--serve").returncode == 0
 
 
+@pytest.mark.thorough
 def test_afterwards_a_home_is_as_it_was(home: Home) -> None:
     before = everything(home)
     lived_in(home)
@@ -76,6 +77,7 @@ def test_afterwards_a_home_is_as_it_was(home: Home) -> None:
     assert home.run("uninstall", "--yes").stdout == "Nothing of workspaced is on this machine but the package.\n"
 
 
+@pytest.mark.thorough
 def test_what_others_put_beside_ours_stays(home: Home) -> None:
     """In folders of our names, in a data directory that the user chose, in settings, and in the demo's notes."""
     chosen = home.root / "chosen"
@@ -100,6 +102,7 @@ def test_what_others_put_beside_ours_stays(home: Home) -> None:
     assert os.listdir(chosen) == ["mine.txt"] and not config.exists()
 
 
+@pytest.mark.thorough
 def test_what_belongs_to_another_home_or_runs_is_left_alone(home: Home) -> None:
     assert home.run("demo", "--keep").returncode == 0
     [demo] = (home.root / "tmp").glob("workspaced-demo-*")
@@ -119,6 +122,7 @@ def test_what_belongs_to_another_home_or_runs_is_left_alone(home: Home) -> None:
     assert not demo.exists()
 
 
+@pytest.mark.thorough
 def test_a_log_that_a_daemon_without_a_record_writes_stays(home: Home) -> None:
     home.run("start", home.notes)
     [running] = home.daemons()
@@ -156,6 +160,7 @@ def test_a_service_is_stopped_and_goes(home: Home) -> None:
     assert "--user disable --now workspaced-work.service" in said.read_text()
 
 
+@pytest.mark.thorough
 def test_programs_of_ours_that_run_are_ended_and_what_killed_ones_left_goes(home: Home) -> None:
     (home.path / ".claude/ide").mkdir()
     before = everything(home)

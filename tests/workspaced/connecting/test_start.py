@@ -74,6 +74,7 @@ def test_a_home_that_cannot_be_written_to_is_named_with_what_to_set(
     assert home.daemons() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("answer", "written"), [("\n", True), ("n\n", False), ("\x04", False)])
 def test_a_person_sees_what_would_be_written_and_decides(home: Home, answer: str, written: bool) -> None:
     home.has("claude", "codex")

@@ -92,6 +92,7 @@ def test_a_place_that_is_no_good_for_a_socket_is_refused_and_left_alone(daemon: 
     assert not running.socket.exists() or running.socket.read_text() == "mine"
 
 
+@pytest.mark.thorough
 def test_the_default_is_the_runtime_directory(daemon: Any) -> None:
     running = daemon(start=False)
     running.env["XDG_RUNTIME_DIR"] = str(running.root)

@@ -31,6 +31,7 @@ def rewrite(note: Path, old: str, new: str) -> None:
     note.write_text(note.read_text().replace(old, new))
 
 
+@pytest.mark.thorough
 def test_the_test_fails_with_the_note_as_it_was_and_passes_with_it_as_it_should_be(
     judged: Path, tmp_path: Path, cli: Cli
 ) -> None:

@@ -98,6 +98,7 @@ FAILING: list[tuple[str, tuple[int, Any], str]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("state", "answer", "why"), FAILING)
 def test_what_goes_wrong_with_a_model_is_a_state_and_the_next_is_asked(
     morning: Path, cli: Cli, scripted: Scripted, state: str, answer: tuple[int, Any], why: str

@@ -79,6 +79,7 @@ def test_a_redacted_bundle_takes_no_words_of_the_user(daemon: Any, tmp_path: Pat
     assert done.code == 2 and "is redacted" in done.err
 
 
+@pytest.mark.thorough
 def test_judgements_of_one_bundle_at_once_are_all_kept(morning: Path) -> None:
     command = [sys.executable, "-m", "workspaced", "judge", str(PROMPT), "wrong", "--json", "--wanted"]
     judging = [subprocess.Popen([*command, each, morning], stdout=subprocess.PIPE) for each in ("29", "July", "x")]

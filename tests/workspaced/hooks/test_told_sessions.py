@@ -19,6 +19,7 @@ RUNTIMES = {
 pytestmark = pytest.mark.skipif(NVIM is None, reason="nvim is not installed (Debian: apt-get install neovim)")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_a_session_is_told_word_for_word_and_replays(daemon: Any, name: str) -> None:
     running = daemon(notes=NOTES)

@@ -39,6 +39,7 @@ class TestALogThatGrows:
             assert (shown["sentence"], shown["notes"]) == ("editor opened a.md", ["a.md"])
             assert inspector.get("/api/state")["state"]["activeNote"]["id"] == "a.md"
 
+    @pytest.mark.thorough
     def test_a_daemon_that_stops_and_starts_is_followed_on(self, daemon: Any) -> None:
         running = daemon()
         with follow(running) as inspector, inspector.tail() as tail:
@@ -55,6 +56,7 @@ class TestALogThatGrows:
             assert kinds[0] == "active_note_set"
             assert {"daemon_stopped", "daemon_started"} <= set(kinds)
 
+    @pytest.mark.thorough
     def test_another_log_at_the_same_socket_is_read_anew(self, daemon: Any) -> None:
         running = daemon()
         with running.connect() as client:

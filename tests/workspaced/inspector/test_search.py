@@ -120,6 +120,7 @@ class TestALongSearch:
 
 
 class TestItsFiles:
+    @pytest.mark.thorough
     @pytest.mark.parametrize("redacted", [False, True], ids=["plain", "redacted"])
     def test_are_a_bundle_and_a_test_that_fails(
         self, inspector: Inspector, tmp_path: Path, redacted: bool

@@ -60,6 +60,7 @@ def test_it_is_withheld_since_an_event_and_the_daemon_says_why(life: Any) -> Non
     assert life["present"]["withheld"] and life["present"]["reasons"]
 
 
+@pytest.mark.thorough
 def test_calls_that_asked_for_it_in_vain_are_in_it(inspect: Callable[..., Inspector], daemon: Any) -> None:
     running = daemon(notes={"hr/Salary.md": "# Salary\n", "b.md": "", ".workspacedignore": "hr/\n"})
     agent = running.connect("agent")

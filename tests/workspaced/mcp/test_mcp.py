@@ -236,6 +236,7 @@ def test_in_2026_07_28_each_request_says_anew_who_asks(shared: Any, modern: Any)
 # -- notifications, cancelling, bad lines --
 
 
+@pytest.mark.thorough
 def test_a_call_that_was_cancelled_is_not_answered_and_its_place_is_free(peer: Any) -> None:
     seq = peer.call("get_workspace_summary")["structuredContent"]["asOfSeq"]
     waiting = [

@@ -409,6 +409,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 NUMBERS = itertools.count()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=examples(100))
 @given(names_chats=st.booleans(), taken=steps)

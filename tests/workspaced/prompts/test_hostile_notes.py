@@ -114,6 +114,7 @@ def test_row_43_no_note_leaves_its_block_in_a_prompt_of_any_shape(shared: Any) -
     wire.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.fault(row=43)
 def test_row_43_in_a_tools_answer_a_note_is_one_json_string(shared: Any) -> None:
     with shared.connect() as client:

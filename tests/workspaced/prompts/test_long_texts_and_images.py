@@ -42,6 +42,7 @@ def body(client: Any, talk: str, shape: str = "anthropic") -> dict[str, Any]:
 # -- uploads --
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", ["message", "attachment", "result"])
 def test_a_text_over_a_line_is_uploaded_and_named(shared: Any, client: Any, where: str) -> None:
     talk = begun(client)

@@ -81,6 +81,7 @@ def turns(chat: Talk) -> None:
 # -- bodies --
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_provider_takes_the_body_of_its_shape(client: Any, shape: str) -> None:
     chat = begun(client, shape, tools=[TOOL])

@@ -200,6 +200,7 @@ def test_who_may_see_names_only_has_the_roles_of_the_settings_alone(daemon: Any)
 # -- bad input --
 
 
+@pytest.mark.thorough
 def test_a_note_that_is_no_role_says_which_part_is_wrong(shared: Any, client: Any) -> None:
     bad = {
         "empty": ("", "no text"),

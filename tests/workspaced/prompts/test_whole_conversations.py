@@ -60,6 +60,7 @@ def test_a_note_attached_again_is_referred_to_and_its_text_stands_above_once(tal
     chat.finish()
 
 
+@pytest.mark.thorough
 @PROMOTIONS
 def test_an_edited_note_is_shown_as_it_is_now_in_every_turn(talk: Begin, promotion: str) -> None:
     chat = talk({"a.md": "It is red.\n", "b.md": LONG}, promotion=promotion)

@@ -56,6 +56,7 @@ def before(module_daemon: Any) -> Iterator[tuple[Proxy, Recorder]]:
         yield proxy, seen
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CASES)
 def test_it_goes_on_as_it_came_or_with_its_text_and_the_next_is_served(
     before: tuple[Proxy, Recorder], name: str

@@ -146,6 +146,7 @@ class TestCallingTools:
 class TestTheDaemonAndTheLibrary:
     """Asked the same about the same moment, they answer the same to the byte."""
 
+    @pytest.mark.thorough
     @settings(max_examples=examples(25))
     @given(
         steps=st.lists(

@@ -158,6 +158,7 @@ def chat(path: str) -> str:
 # -- the tests --
 
 
+@pytest.mark.thorough
 @pytest.mark.fault(row=31)
 @pytest.mark.parametrize("era", ["modern", "handshake"])
 def test_row_31_no_tool_and_no_resource_answers_with_anything_from_outside(

@@ -83,6 +83,7 @@ def test_every_door_opens_the_section_that_a_link_leads_to(
     assert peer.error("resources/read", uri="workspace://note/work/plan%23No")["code"] == -32602
 
 
+@pytest.mark.thorough
 def test_min_seq_waits_and_times_out(shared: Any, client: Any) -> None:
     waiting = shared.wire()
     waiting.ask("workspaced/hello")

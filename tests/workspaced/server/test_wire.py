@@ -92,6 +92,7 @@ NUMBERED = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.fault(row=61)
 @pytest.mark.parametrize("number", HUGE, ids=lambda text: f"{text[:4]}-{len(text)}")
 def test_row_61_a_number_of_any_length_is_a_result_or_a_typed_refusal(shared: Any, number: str) -> None:

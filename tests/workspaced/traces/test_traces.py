@@ -220,6 +220,7 @@ def test_a_log_gives_the_same_spans_each_time_and_those_that_were_sent_live(daem
     assert first.spans[0].name == "volunteer_context"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["gone", "503", "hangs"])
 def test_the_daemon_answers_and_ends_whatever_the_receiver_does(daemon: Any, how: str) -> None:
     receiver = Receiver(int(how) if how.isdigit() else 200, hangs=how == "hangs")
@@ -255,6 +256,7 @@ def told_texts(spans: Iterable[Received]) -> list[list[str]]:
     return [[word for word in ("red", "blue") if word in text] for text in texts]
 
 
+@pytest.mark.thorough
 def test_texts_leave_where_the_user_wants_them_but_for_notes_that_are_withheld_or_forgotten(daemon: Any) -> None:
     def again() -> list[list[str]]:
         receiver = Receiver()

@@ -419,6 +419,7 @@ QUERIES: list[tuple[str, Json]] = [
 ]
 
 
+@pytest.mark.thorough
 def test_it_shows_in_no_count_word_or_score_of_the_first_call(daemon: Any) -> None:
     having = daemon("--no-watch", notes={**WORDY, "z/s.md": SECRET})
     lacking = daemon("--no-watch", notes=WORDY)
