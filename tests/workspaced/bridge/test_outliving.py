@@ -325,6 +325,17 @@ def test_several_bridges_whose_daemon_crashed_start_one_together(on_demand: Any)
     assert len(before) == len(after) == 1 and before != after
 
 
+def test_a_request_that_the_bridge_reads_with_the_end_of_its_daemon_starts_the_next(on_demand: Any) -> None:
+    made = begun(on_demand())
+    eventually(made.is_read)
+    made.process.send_signal(signal.SIGSTOP)
+    eventually(lambda: state_of(made.process.pid) == "T")
+    killed(made, made.running)
+    made.send({"id": 1, **CALL})
+    made.process.send_signal(signal.SIGCONT)
+    assert made.hear()["result"]["isError"] is False
+
+
 def test_one_that_somebody_ran_is_not_replaced_by_one_without_its_options(daemon: Any, agent: Any) -> None:
     """It may have hidden notes by --deny; a bridge that names the folder would start one that shows them."""
     running = daemon("--deny", "secret/**")

@@ -275,7 +275,7 @@ class _Bridge:
         answers, again = self._session.lost()
         self._output.add(answers)
         self._held[:0] = again
-        self._has_asked = bool(again)
+        self._has_asked = bool(self._held)  # the agent may have asked in the turn that saw the end
         restart_until = time.monotonic() + BRIDGE_RESTART_S
         is_passive = True
         error: WorkspacedError | None = None
