@@ -27,7 +27,6 @@ from typing import Any, Generic, Required, TypedDict, TypeVar, Unpack
 
 import msgspec
 
-from workspaced_events.schema.decoding import converted
 from workspaced_tools.answers import (
     {names}
     PagedResult,
@@ -49,7 +48,8 @@ class Answer(PagedResult, Generic[D], kw_only=True):
 def _typed(answer: dict[str, Any], type_: type[A]) -> A:
     if not answer["success"]:
         answer = {{**answer, "data": None, "details": answer.get("data")}}
-    return converted(answer, type_)
+    made: A = msgspec.convert(answer, type_)
+    return made
 
 
 def _given(arguments: Any) -> dict[str, Any]:

@@ -19,7 +19,6 @@ import msgspec
 from ..log.data_directory import BLOBS
 from ..log.disk import Disk, write_whole
 from ..log.line_format import PREFIX_BYTES, frame_line
-from ..schema.decoding import decoded
 
 PACKS: Final = "packs"
 """Folder in `blobs/`."""
@@ -185,7 +184,7 @@ def _index(disk: Disk, path: str) -> dict[str, int]:
     payload = line[PREFIX_BYTES:-1]
     if line != b"%08x %s\n" % (zlib.crc32(payload), payload):
         raise ValueError("its checksum is wrong")
-    sizes = dict(decoded(payload, list[tuple[str, int]]))
+    sizes = dict(msgspec.json.decode(payload, type=list[tuple[str, int]]))
     if sum(sizes.values()) != begin or not all(map(_HEX.fullmatch, sizes)):
         raise ValueError("it is not of this file")
     return sizes

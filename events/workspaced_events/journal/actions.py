@@ -18,7 +18,6 @@ from ..projections.workspace_fold import apply, is_permutation
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
 from ..schema.catalogue import CATALOGUE, ENTRY_OF, Data
-from ..schema.decoding import converted
 from .action_hints import ENVELOPE_HINT, actions_hint, data_hint
 
 
@@ -101,7 +100,7 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
 
 def _convert(raw: Any, type_: Any, what: str, hint: Callable[[], str]) -> Any:
     try:
-        return converted(raw, type_)
+        return msgspec.convert(raw, type_)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"Cannot take {what}: {error}.", hint=hint()) from None
 

@@ -25,7 +25,6 @@ from ..projections.pending_writes import PendingWrites
 from ..projections.workspace_fold import FOLD_VERSION, fold_all
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import CATALOGUE_VERSION, Event
-from ..schema.decoding import decoded
 from .idempotency import IdWindow, Seen, seen_in
 
 FORMAT_VERSION: Final = 1
@@ -165,6 +164,7 @@ def parse(data: bytes, kind: type[T]) -> T | None:
     if data[:PREFIX_BYTES] != b"%08x " % zlib.crc32(payload) or data[-1:] != b"\n":
         raise ValueError("its checksum is wrong")
     try:
-        return decoded(payload, kind) if decoded(payload, _Envelope).made == Made() else None
+        is_ours = msgspec.json.decode(payload, type=_Envelope).made == Made()
+        return msgspec.json.decode(payload, type=kind) if is_ours else None
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from None

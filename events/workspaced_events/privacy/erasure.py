@@ -46,7 +46,6 @@ from ..replay.blob_check import texts_named
 from ..replay.json_lines import import_events
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, Redact, UnknownEvent
-from ..schema.decoding import decoded
 from .conversation_erasure import ConversationEraser
 from .event_redaction import TAGS
 from .tombstones import NoteEraser, Trail
@@ -165,7 +164,7 @@ def finish(disk: Disk, staging: Disk, warnings: list[str] | None = None) -> bool
         OSError: a disk operation failed; call it again.
     """
     try:
-        ready = decoded(staging.read(ERASURE_READY), Ready)
+        ready = msgspec.json.decode(staging.read(ERASURE_READY), type=Ready)
     except FileNotFoundError:
         clear(staging)
         return False

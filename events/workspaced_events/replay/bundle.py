@@ -27,7 +27,6 @@ from ..projections.workspace_fold import FOLD_VERSION
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event
 from ..schema.codec import encode_event
-from ..schema.decoding import decoded
 from .event_pages import LinePages
 from .indexed_events import Index
 from .json_lines import export_lines, read_export, read_header
@@ -141,7 +140,7 @@ def append_to_bundle(bundle: IO[bytes], to: IO[bytes], event: Event) -> None:
                 content += encode_event(event) + b"\n"
                 _check_size(LOG, len(content), BUNDLE_LOG_BYTES_MAX)
             elif each.filename == MANIFEST:
-                manifest = msgspec.structs.replace(decoded(content, Manifest), last=event.seq)
+                manifest = msgspec.structs.replace(msgspec.json.decode(content, type=Manifest), last=event.seq)
                 content = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
             new.writestr(_entry(each.filename), content)
 
@@ -211,7 +210,7 @@ class BundleSource:
 
     def start_visits(self) -> VisitFold:
         with self._reading(VISITS):
-            return decoded(self._visits, VisitFold)
+            return msgspec.json.decode(self._visits, type=VisitFold)
 
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
         manifest = self.manifest
@@ -304,7 +303,7 @@ class BundleSource:
     def _decoded(self, name: str, kind: Any) -> Any:
         content = self._content(name)
         with self._reading(name):
-            return decoded(content, kind)
+            return msgspec.json.decode(content, type=kind)
 
     def _content(self, name: str) -> bytes:
         with self._opened(name, BUNDLE_ENTRY_BYTES_MAX) as entry, self._reading(name):

@@ -15,7 +15,6 @@ from ..projections.visits import Visit, VisitFold, VisitStream
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event
-from ..schema.decoding import decoded
 from .indexed_events import IndexedEvents
 
 STATE_STRIDE_EVENTS: Final = 1_000
@@ -83,7 +82,7 @@ class KeptFolds:
         self._visits = [zlib.compress(visits, 1)]
         self.folded = 0
         self.on_demand = True
-        self._stream = VisitStream(start=decoded(visits, VisitFold))
+        self._stream = VisitStream(start=msgspec.json.decode(visits, type=VisitFold))
         self._asked_state = states.before(0)
         """The state that was asked for last, and how many events it is the fold of."""
         self._asked_visits: tuple[int, VisitStream] | None = None
@@ -125,7 +124,7 @@ class KeptFolds:
         self._fold_to(kept * self._visits_stride)
         if self._asked_visits is None or not kept * self._visits_stride <= self._asked_visits[0] <= count:
             self._asked_visits = None  # some megabytes, which go before the next ones come
-            fold = decoded(zlib.decompress(self._visits[kept]), VisitFold)
+            fold = msgspec.json.decode(zlib.decompress(self._visits[kept]), type=VisitFold)
             self._asked_visits = (kept * self._visits_stride, VisitStream(start=fold))
         begin, stream = self._asked_visits
         while begin < count:

@@ -16,7 +16,6 @@ from ..projections.visits import VisitFold, VisitStream
 from ..projections.workspace_fold import apply, fold_all
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event, PromptAssembled, ToolCalled
-from ..schema.decoding import decoded
 from .position import Position, also_named, feed_until, place_of
 from .source import Progress, Sink, Source, feed_in_chunks
 
@@ -68,7 +67,7 @@ class Slice:
         return self.events[-1].seq
 
     def start_visits(self) -> VisitFold:
-        return decoded(self.visits_json, VisitFold)
+        return msgspec.json.decode(self.visits_json, type=VisitFold)
 
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:  # noqa: ARG002
         feed_in_chunks(self.events, sink)

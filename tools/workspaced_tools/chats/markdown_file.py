@@ -24,8 +24,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from workspaced_events.schema.decoding import converted
-
 from ..errors import ArgumentInvalid
 from ..limits import ECHO_CHARS_MAX
 from ..notes.frontmatter import FrontMatter, split_front_matter
@@ -321,7 +319,7 @@ class _Reading:
             if not json.endswith(_COMMENT_END):
                 raise ValueError(f"expected `{_COMMENT_END}` at its end")
             decoded = msgspec.json.decode(json.removesuffix(_COMMENT_END))
-            hidden = converted(decoded, _Hidden)
+            hidden = msgspec.convert(decoded, _Hidden)
         except (ValueError, RecursionError) as error:  # msgspec's are ValueErrors
             self._warn(number, "COMMENT_INVALID", f"The comment is not read: {str(error)[:ECHO_CHARS_MAX]}.")
             return _NOTHING_HIDDEN

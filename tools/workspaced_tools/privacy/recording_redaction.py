@@ -52,7 +52,6 @@ from workspaced_events.projections.workspace_state import (
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.position import sequence
 from workspaced_events.schema.catalogue import ContextVolunteered, Event, SelectionChanged, ToolCalled
-from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import Heard, SharedVault
 
 from ..code.outline import CodeOutline, Symbol
@@ -252,7 +251,7 @@ class _Redaction:
             return replace(exchange, question=question, raised=self.value(exchange.raised))
         if exchange.ask not in ANSWER_TYPES:
             raise NotRecorded(f"This version does not know {exchange.ask!r}")
-        answer = decoded(exchange.answer, ANSWER_TYPES[exchange.ask])
+        answer = msgspec.json.decode(exchange.answer, type=ANSWER_TYPES[exchange.ask])
         if not (isinstance(answer, str) and answer in _PLAIN_ANSWERS):
             answer = self.value(answer)
         return replace(exchange, question=question, answer=msgspec.Raw(msgspec.json.encode(answer)))
@@ -317,7 +316,7 @@ class _Redaction:
         elif isinstance(value, NoteFailure | ImageFailure):
             special["message"] = self._sentence(value.message)
         elif isinstance(value, RecordedVersion):
-            kept: RecordedRead = decoded(value.note, RecordedRead)
+            kept: RecordedRead = msgspec.json.decode(value.note, type=RecordedRead)
             special["note"] = msgspec.Raw(msgspec.json.encode(self.value(kept)))
         plain = _PLAIN.get(type(value), frozenset()) | special.keys()
         hidden = {name: self.value(getattr(value, name)) for name in value.__struct_fields__ if name not in plain}
@@ -398,7 +397,7 @@ class _Result(msgspec.Struct):
 
 
 def _outcome(result: bytes) -> tuple[bool, str | None]:
-    found = decoded(result, _Result)
+    found = msgspec.json.decode(result, type=_Result)
     return found.success, found.code
 
 

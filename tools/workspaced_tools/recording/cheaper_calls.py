@@ -12,7 +12,6 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.schema.catalogue import ToolCalled
-from workspaced_events.schema.decoding import decoded
 
 from ..answers import Truncation
 from ..prompts.model.token_estimate import estimate_json_tokens, estimate_tokens
@@ -104,15 +103,15 @@ def read_answer(called: ToolCalled, result: bytes) -> Answer:
         return Answer(tokens)
     try:
         if called.tool == CONTEXT:
-            data = decoded(result, _ContextResult).data
+            data = msgspec.json.decode(result, type=_ContextResult).data
             notes = [*([data.active_note] if data.active_note else ()), *data.pinned_notes, *data.temporary_tabs]
             return _answer(tokens, notes, 0)
         if called.tool in ONE_NOTE:
-            one = decoded(result, _OneNote)
+            one = msgspec.json.decode(result, type=_OneNote)
             note = replace(one.data, truncation=one.truncation)
             return _answer(tokens, [note], called.arguments.get("offset", 0))
         if called.tool == SEARCH:
-            return Answer(tokens, total=decoded(result, _SearchResult).data.total)
+            return Answer(tokens, total=msgspec.json.decode(result, type=_SearchResult).data.total)
     except msgspec.ValidationError:
         pass  # another program wrote the answer, in a form that we cannot read
     return Answer(tokens)

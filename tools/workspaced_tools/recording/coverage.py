@@ -19,7 +19,6 @@ from workspaced_events.ids import ConversationId, MessageId, NoteId, is_markdown
 from workspaced_events.projections.conversations import Conversation, Message
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import ContextVolunteered, Event, PromptAssembled, ToolCalled
-from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotRecorded
 from ..prompts.assembly.mentions import mentioned
@@ -257,7 +256,7 @@ class _Found:
         if turn_sha256 is None:
             return
         try:
-            yield from decoded(self._texts(turn_sha256), SentTurn).parts
+            yield from msgspec.json.decode(self._texts(turn_sha256), type=SentTurn).parts
         except (NotRecorded, msgspec.MsgspecError):
             return
 

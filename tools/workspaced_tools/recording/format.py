@@ -10,7 +10,6 @@ from workspaced_events.errors import LogDamaged, WorkspacedError
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
-from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotKept, NotRecorded
 from ..notes.note import NoteFailure, StatKey
@@ -187,7 +186,7 @@ def read_recording(content: bytes, name: str) -> Recording:
         NotRecorded: the recording has a newer version.
     """
     try:
-        recording = decoded(content, Recording)
+        recording = msgspec.json.decode(content, type=Recording)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {name} is no recording of a call: {error}.") from None
     if recording.version > VERSION:
@@ -212,6 +211,6 @@ def arguments_of(called: ToolCalled, blob: Blob) -> dict[str, Any]:
     if content is None:
         raise NotKept("The arguments are not kept", hint=SWEPT)
     try:
-        return decoded(content, dict[str, Any])
+        return msgspec.json.decode(content, type=dict[str, Any])
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {name} holds no arguments: {error}.") from None

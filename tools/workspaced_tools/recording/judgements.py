@@ -7,7 +7,6 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.schema.catalogue import AnswerJudged, Event, PromptAssembled, PromptOverlaid, ToolCalled
-from workspaced_events.schema.decoding import converted
 
 JUDGEABLE: Final = (PromptAssembled, PromptOverlaid, ToolCalled)
 """What was told without asking, or put into a request, is a call too."""
@@ -28,7 +27,7 @@ def judgement_of(event: Event | None, seq: int, verdict: str, wanted: str | None
         raise InvalidArgument("What a right answer says is empty.", hint="Say it in a few words.")
     said = {"of": seq, "verdict": verdict, "wanted": wanted, "why": why}
     try:
-        return converted({name: value for name, value in said.items() if value is not None}, AnswerJudged)
+        return msgspec.convert({name: value for name, value in said.items() if value is not None}, AnswerJudged)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"{error}.", hint="Say in a few words what a right answer holds.") from None
 

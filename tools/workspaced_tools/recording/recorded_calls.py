@@ -15,7 +15,6 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.replay.position import Position
 from workspaced_events.schema.catalogue import Event, ToolCalled
-from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotRecorded
 from ..notes.note import NoteFailure
@@ -119,7 +118,7 @@ def listed(event: Event, blob: Blob) -> Listed:
     """The list entry of a call."""
     called: ToolCalled = event.data
     result = result_of(called, blob)
-    code = decoded(result, _Failure).code if result is not None and not called.ok else None
+    code = msgspec.json.decode(result, type=_Failure).code if result is not None and not called.ok else None
     return Listed(
         seq=event.seq,
         time=event.time,
@@ -203,7 +202,7 @@ def made_from(recording: Recording) -> list[str]:
         elif exchange.ask == Read.name:
             lines += map(_version, notes_read(exchange))
         elif exchange.ask == VersionOf.name:
-            then = decoded(exchange.answer, RecordedVersion)
+            then = msgspec.json.decode(exchange.answer, type=RecordedVersion)
             lines += [f"as of event {then.seq}: {_version(each)}" for each in notes_read(exchange)]
         else:
             lines.append(f"{_question(exchange.ask, exchange.question)} -> {brief(exchange.answer)}")
@@ -215,9 +214,10 @@ def notes_read(exchange: Exchange) -> list[RecordedRead]:
     if exchange.raised is not None:
         return []
     if exchange.ask == Read.name:
-        return decoded(exchange.answer, list[RecordedRead])
+        return msgspec.json.decode(exchange.answer, type=list[RecordedRead])
     if exchange.ask == VersionOf.name:
-        return [decoded(decoded(exchange.answer, RecordedVersion).note, RecordedRead)]
+        version = msgspec.json.decode(exchange.answer, type=RecordedVersion)
+        return [msgspec.json.decode(version.note, type=RecordedRead)]
     return []
 
 

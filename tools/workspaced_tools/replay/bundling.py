@@ -21,7 +21,6 @@ from workspaced_events.schema.catalogue import (
     SelectionChanged,
     ToolCalled,
 )
-from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Images
 from workspaced_tools.prompts.model.sent_turn import SentTurn
@@ -127,7 +126,7 @@ def _texts_of(part: Slice, name: str, kind: type[Turn | SentTurn]) -> Iterator[s
     try:
         content = part.blob(name)
         if content is not None:
-            yield from blobs_named(decoded(content, kind))
+            yield from blobs_named(msgspec.json.decode(content, type=kind))
     except (LogDamaged, msgspec.MsgspecError):
         return
 
@@ -152,5 +151,5 @@ def blobs_read(recording: Recording) -> Iterator[str]:
     for exchange in recording.asked:
         yield from (each.text for each in notes_read(exchange) if isinstance(each, RecordedNote))
         if exchange.raised is None and exchange.ask == Images.name:
-            found = decoded(exchange.answer, RecordedImages)
+            found = msgspec.json.decode(exchange.answer, type=RecordedImages)
             yield from (each.sha256 for each in found.images if isinstance(each, RecordedImage))

@@ -20,7 +20,6 @@ from workspaced_events.projections.peers import NO_PEERS
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.catalogue import ToolCalled
-from workspaced_events.schema.decoding import decoded
 
 from .. import errors
 from ..errors import NotKept, NotRecorded, ToolError
@@ -242,8 +241,8 @@ def answer_of(exchange: Exchange, notes: Notes) -> Any:
     if exchange.ask not in ANSWER_TYPES:
         raise NotRecorded(f"This version does not know {exchange.ask!r}", hint="Use a newer workspaced.")
     try:
-        answer = decoded(exchange.answer, ANSWER_TYPES[exchange.ask])
-        version = decoded(answer.note, RecordedRead) if exchange.ask == VersionOf.name else None
+        answer = msgspec.json.decode(exchange.answer, type=ANSWER_TYPES[exchange.ask])
+        version = msgspec.json.decode(answer.note, type=RecordedRead) if exchange.ask == VersionOf.name else None
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"A recording holds no answer of {exchange.ask!r}: {error}.") from None
     if exchange.ask == Read.name:

@@ -33,7 +33,6 @@ from workspaced_events.schema.catalogue import (
     ToolCalled,
     UnknownEvent,
 )
-from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotKept, NotRecorded, SharingOff
 from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild
@@ -269,7 +268,7 @@ def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, an
     """
     if sha256(answered).hexdigest() != called.result_sha256:
         return "answer"
-    if decoded(answered, _Success).success != called.ok:
+    if msgspec.json.decode(answered, type=_Success).success != called.ok:
         return "ok"
     given = text_told(called.tool, answered) if isinstance(called, ContextVolunteered) else answered
     if len(given) != called.bytes:

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import Selection
-from workspaced_events.schema.decoding import decoded
 
 from ..answers import Part
 from ..notes.note import Note
@@ -63,8 +62,8 @@ class _Text(msgspec.Struct, frozen=True):
 
 def text_told(tool: str, answer: bytes) -> bytes:
     """What somebody was told by an answer of a hidden tool: its text, or its values as JSON."""
-    data = bytes(decoded(answer, _Answer).data)
-    return (decoded(data, _Text).text or "").encode() if tool == VOLUNTEER.name else data
+    data = bytes(msgspec.json.decode(answer, type=_Answer).data)
+    return (msgspec.json.decode(data, type=_Text).text or "").encode() if tool == VOLUNTEER.name else data
 
 
 def volunteer_context(view: View, arguments: VolunteerContext) -> Answer[Volunteered]:

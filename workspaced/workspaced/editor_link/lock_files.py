@@ -18,7 +18,6 @@ from typing import Final
 import msgspec
 
 from workspaced_events.private_files import make_folder, write_file
-from workspaced_events.schema.decoding import decoded
 
 from ..errors import SettingsInvalid
 
@@ -140,7 +139,7 @@ def _read(path: Path) -> Lock | None:
             or status.st_size > _LINK_LOCK_BYTES_MAX
         ):
             return None
-        lock: Lock = decoded(os.read(descriptor, _LINK_LOCK_BYTES_MAX), Lock)
+        lock: Lock = msgspec.json.decode(os.read(descriptor, _LINK_LOCK_BYTES_MAX), type=Lock)
     except (OSError, msgspec.MsgspecError):
         return None
     finally:

@@ -12,7 +12,6 @@ import httpx2
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.schema.decoding import decoded
 
 Json = dict[str, Any]
 State = Literal[
@@ -169,7 +168,7 @@ class Models:
             hint = _HINTS.get(response.status_code, "")
             raise _Failed("refused", f"The provider answers {response.status_code}: {said}.{hint}")
         try:
-            made = decoded(content, _Completion)
+            made = msgspec.json.decode(content, type=_Completion)
         except (msgspec.MsgspecError, RecursionError) as error:
             raise _Failed("unreadable", f"The answer is no chat completion: {error}.") from None
         if not made.choices:
@@ -228,7 +227,7 @@ def _said(message: _Message, calls: list[_Call]) -> Json:
 
 def _answered(call: _Call, recorded: Callable[[str, Json], str | None], answer: Answer) -> Json:
     try:
-        arguments = decoded((call.function.arguments or "{}").encode(), dict[str, Any])
+        arguments = msgspec.json.decode((call.function.arguments or "{}").encode(), type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError) as error:
         raise _Failed(
             "unreadable", f"Its call of {call.function.name} has no arguments in JSON: {error}."

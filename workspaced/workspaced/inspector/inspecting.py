@@ -21,7 +21,6 @@ from starlette.routing import Route as WebRoute
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.codec import decode_event
-from workspaced_events.schema.decoding import converted, decoded
 
 from ..client.async_client import Client
 from ..client.wire import Notice
@@ -124,7 +123,7 @@ async def _object_in(request: Request) -> dict[str, Any]:
         if len(body) > INSPECTOR_BODY_BYTES_MAX:
             raise InvalidArgument(f"Expected a body of at most {INSPECTOR_BODY_BYTES_MAX} bytes.")
     try:
-        return decoded(body, dict[str, Any])
+        return msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidArgument(f"Expected a JSON object as the body of {request.url.path}: {error}.") from None
 
@@ -136,7 +135,7 @@ def _parameters(request: Request, body: dict[str, Any], kind: type[msgspec.Struc
     """
     given: dict[str, Any] = {**body, **request.query_params, **request.path_params}
     try:
-        return converted(given, kind, strict=False)
+        return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"{error} in the parameters of {request.url.path}.") from None
 

@@ -12,7 +12,6 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcMeth
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from workspaced_events.schema.decoding import converted
 from workspaced_tools.editing.positions import Encoding
 from workspaced_tools.limits import ECHO_CHARS_MAX
 
@@ -87,7 +86,7 @@ class Server(LanguageServer):
         """Takes the editor's options and how it counts columns."""
         given = params.initialization_options
         try:
-            self.session.options = converted(given if isinstance(given, dict) else {}, Options)
+            self.session.options = msgspec.convert(given if isinstance(given, dict) else {}, Options)
         except msgspec.ValidationError as error:
             self.say(f"workspaced: initializationOptions: {error}.", types.MessageType.Warning)
         self.session.documents.encoding = _ENCODINGS.get(self.workspace.position_encoding, "utf-16")

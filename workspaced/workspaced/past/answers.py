@@ -17,7 +17,6 @@ from workspaced_events.projections.visits import Visit, VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_events.schema.catalogue import Sharing
-from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NoActiveNote, NotRecorded, ReadOnly
 from workspaced_tools.notes.note import Level
 from workspaced_tools.ports.asking import WouldBlock
@@ -142,7 +141,7 @@ class Recorded:
         if present.current is None:
             return False
         withheld = self.policy(present.current).withheld_notes
-        return bool(withheld) and not withheld.isdisjoint(texts_of(decoded(payload, Any)))
+        return bool(withheld) and not withheld.isdisjoint(texts_of(msgspec.json.decode(payload)))
 
     def _copy(self, recording: Recording) -> list[NoteImage]:
         """Keeps what the call read beside the answer, and returns the images that went with it."""
@@ -156,7 +155,7 @@ class Recorded:
         images: list[NoteImage] = []
         for exchange in recording.asked:
             if exchange.ask == Images.name and exchange.raised is None:
-                found = self.log.recordings.notes.images(decoded(exchange.answer, RecordedImages))
+                found = self.log.recordings.notes.images(msgspec.json.decode(exchange.answer, type=RecordedImages))
                 images += [each for each in found.images if isinstance(each, NoteImage)]
         return images
 
@@ -170,7 +169,7 @@ class Recorded:
         seq: int,
     ) -> ToolAnswer:
         """With the list of what was asked, where the answer is that nothing is recorded."""
-        failure = decoded(made.payload, _Failure)
+        failure = msgspec.json.decode(made.payload, type=_Failure)
         is_about_open_note = "reference" not in arguments and (made.ok or failure.code == NoActiveNote.code)
         if is_about_open_note and self._is_unknown(self._asked_about(arguments, present)):
             message = "Which note was open at that moment was told to no agent"

@@ -8,7 +8,7 @@ last call until then left it out.
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -18,7 +18,6 @@ from workspaced_events.projections.note_visibility import Visibility, Visibility
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.replay.backward_scan import LATE_EVENTS_MAX
 from workspaced_events.schema.catalogue import Event, NoteRenamed, NoteShown, NoteWithheld, ToolCalled
-from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording.format import VAULT_LISTS, VAULT_SINGLES, read_recording
 from workspaced_tools.recording.last_shown import texts_of
@@ -97,7 +96,7 @@ def _told(log: RecordedLog, vault: VaultId) -> set[str]:
     seen = (each for each in latest if each.vault == vault and each.data.as_of_seq <= log.start.state.seq)
     for event in islice(seen, _ANSWERS_MAX):
         with suppress(LogDamaged, msgspec.MsgspecError):
-            texts.update(texts_of(decoded(log.blob(event.data.result_sha256) or b"null", Any)))
+            texts.update(texts_of(msgspec.json.decode(log.blob(event.data.result_sha256) or b"null")))
     return texts
 
 

@@ -7,7 +7,6 @@ import msgspec
 from workspaced_events.errors import LogDamaged
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import ContextVolunteered, Event
-from workspaced_events.schema.decoding import decoded
 from workspaced_tools.volunteering.tool import VOLUNTEER
 
 from ..volunteering.volunteering import SessionKey, Sessions, Told
@@ -66,7 +65,7 @@ class RecordedSessions(Sessions):
         """None: it is not kept what the session was told, so it is told everything."""
         try:
             content = self._log.blob(event.data.result_sha256)
-            sight = decoded(content, _Answer).data.sight if content is not None else None
+            sight = msgspec.json.decode(content, type=_Answer).data.sight if content is not None else None
         except (LogDamaged, msgspec.MsgspecError):
             return None
         return Told(sight, event.data.as_of_seq) if sight is not None else None

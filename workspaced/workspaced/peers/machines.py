@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import OriginId
 from workspaced_events.peers.differences import SharedView, apply_difference, difference, view_of
-from workspaced_events.schema.decoding import converted
 from workspaced_events.schema.peer_events import LinkChanged, RemoteEventsApplied, SharedVault
 
 
@@ -37,14 +38,14 @@ class Machines:
     def done(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """An own event as it is; what a peer shared as the events that it tells of, with person and machine."""
         if event["type"] == "link_changed":
-            link = converted(event["data"], LinkChanged)
+            link = msgspec.convert(event["data"], LinkChanged)
             self._own = link.origin
             self._members = {each.origin: (each.person, each.machine) for each in link.members}
         if event["type"] != "remote_events_applied":
             if self._is_meant(self._own):
                 yield event
             return
-        heard = converted(event["data"], RemoteEventsApplied)
+        heard = msgspec.convert(event["data"], RemoteEventsApplied)
         before = self._views.get(heard.origin, {})
         after = view_of(heard.view) if heard.whole else before
         after = self._views[heard.origin] = apply_difference(after, heard.changed, heard.position.n)

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from workspaced_events.ids import LinkedVaultId, OriginId, VaultId
 from workspaced_events.private_files import read_private, write_durably
-from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import LinkChanged, LinkMember, VaultMapping
 from workspaced_events.schema.registry import Sha256
 
@@ -73,7 +72,7 @@ def load_membership(folder: Path) -> Membership | None:
         msgspec.MsgspecError: it holds something else.
     """
     data = read_private(folder / FILE)
-    return None if data is None else decoded(data, Membership)
+    return None if data is None else msgspec.json.decode(data, type=Membership)
 
 
 def save_membership(folder: Path, membership: Membership) -> None:

@@ -11,7 +11,6 @@ from workspaced_events.ids import LinkedVaultId, NoteId
 from workspaced_events.peers.differences import NOTHING_SHARED, SharedView, notes_of, view_of
 from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.private_files import read_private, write_durably
-from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import SharedVault
 
 FILE: Final = "outbox"
@@ -84,7 +83,7 @@ def load_sent(folder: Path) -> Sent:
         OSError, msgspec.MsgspecError: the file cannot be read.
     """
     data = read_private(folder / FILE)
-    return Sent() if data is None else decoded(data, Sent)
+    return Sent() if data is None else msgspec.json.decode(data, type=Sent)
 
 
 def save_sent(folder: Path, sent: Sent) -> None:

@@ -19,7 +19,6 @@ from workspaced_events.limits import BATCH_BYTES_MAX, ID_CHARS_MAX
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_batch
-from workspaced_events.schema.decoding import converted, decoded
 from workspaced_tools.chats.model import Chat, ChatWarning, ReadChat, SavedAttachment, SavedMessage, SavedResult
 from workspaced_tools.prompts.model.stored_texts import BlobStaging
 
@@ -121,7 +120,8 @@ def _start(chat: Chat, params: p.Import, checking: "_Checking") -> p.Start:
             hint="A chat file does not always have them; give them as parameters.",
         )
     try:
-        return converted({wire[name]: value for name, value in known.items()} | {"environment": False}, p.Start)
+        named = {wire[name]: value for name, value in known.items()}
+        return msgspec.convert({**named, "environment": False}, p.Start)
     except msgspec.ValidationError as error:
         raise InvalidArgument(
             f"The settings of the chat cannot be taken: {error}.", hint="Give other ones as parameters."
@@ -171,7 +171,7 @@ class _Checking:
             ],
         }
         try:
-            return converted(raw, p.Message)
+            return msgspec.convert(raw, p.Message)
         except msgspec.ValidationError as error:
             raise InvalidArgument(
                 f"The message at line {line} cannot be taken: {error}.", hint="Change or remove it in the file."
@@ -230,7 +230,7 @@ class _Checking:
         try:
             if not may_search:
                 raise ValueError
-            search = decoded(part.text, p.Search)
+            search = msgspec.json.decode(part.text, type=p.Search)
         except (ValueError, RecursionError):
             self.warn(line, "SEARCH_INVALID", "What a search found is taken as mere text: it is not in its form.")
             return {"text": part.text}

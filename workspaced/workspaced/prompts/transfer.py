@@ -19,7 +19,6 @@ from workspaced_events.ids import ConversationId, VaultId
 from workspaced_events.projections.conversations import Conversation, Message
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.catalogue import Attachment, LibraryEntry, ResultImage
-from workspaced_events.schema.decoding import decoded
 from workspaced_tools.chats.markdown_file import read_chat, write_chat
 from workspaced_tools.chats.model import (
     Chat,
@@ -339,7 +338,7 @@ def _search(part: SavedAttachment | SavedResult) -> Search | None:
     if part.form != "search" or part.text is None:
         return None
     try:
-        return decoded(part.text, Search)
+        return msgspec.json.decode(part.text, type=Search)
     except msgspec.MsgspecError:  # NOT_KEPT
         return None
 

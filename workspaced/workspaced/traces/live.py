@@ -17,7 +17,6 @@ import msgspec
 from workspaced_events.interpreter import own_module
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.codec import encode_batch
-from workspaced_events.schema.decoding import decoded
 
 from ..errors import PackageMissing
 from ..settings.traces import TracesSettings, check_packages
@@ -122,7 +121,7 @@ class LiveTraces:
             tasks.start_soon(self._write_on, self._writer)
             with suppress(OSError):  # as at its end
                 async for line in reader:
-                    self._told = decoded(line, Count)
+                    self._told = msgspec.json.decode(line, type=Count)
                     self._ended = Count(self._ended.sent, self._ended.dropped)
             tasks.cancel_scope.cancel()
         self._writer.close()

@@ -18,7 +18,6 @@ import msgspec
 
 from workspaced_events.replay.open import open_source
 from workspaced_events.schema.codec import decode_batch
-from workspaced_events.schema.decoding import decoded
 
 from .exporting import BATCH_MAX, Delivery
 from .spans import Span, Spans
@@ -91,7 +90,7 @@ def _texts(where: TextsFrom) -> "Texts":
 def _main() -> None:
     for ignored in (signal.SIGINT, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)  # they are for the daemon, whose end is ours
-    start = decoded(sys.stdin.buffer.readline(), Start)
+    start = msgspec.json.decode(sys.stdin.buffer.readline(), type=Start)
     delivery, held = Delivery(start.url, _TIMEOUT_S), _Held()
     threading.Thread(target=_read, args=(start, held), daemon=True).start()
     while (spans := held.take()) is not None:

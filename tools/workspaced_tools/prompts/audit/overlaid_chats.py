@@ -21,7 +21,6 @@ from workspaced_events.schema.catalogue import (
     PromptAnswered,
     PromptOverlaid,
 )
-from workspaced_events.schema.decoding import decoded
 
 OVERLAY_TYPES: Final = ("context_inserted", "context_withdrawn", "prompt_overlaid", "prompt_answered")
 Blob = Callable[[str], bytes | None]
@@ -187,7 +186,7 @@ class OverlaidChats:
         result = None
         with suppress(LogDamaged):
             result = blob(data.result_sha256)
-        answer = decoded(result, _Answer).data if result is not None else _Data()
+        answer = msgspec.json.decode(result, type=_Answer).data if result is not None else _Data()
         revisions: Mapping[str, str] = {**answer.sight.versions, **answer.sight.texts}
         return InsertionShown(
             seq=event.seq,

@@ -14,7 +14,6 @@ from typing import Annotated, Final, Literal, NamedTuple, Protocol
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.schema.decoding import converted
 
 from ...ports.base import Wire
 
@@ -136,7 +135,7 @@ def read_prices(text: str, name: str) -> PriceList:
         InvalidArgument: the text holds no such list.
     """
     try:
-        return converted(tomllib.loads(text), PriceList)
+        return msgspec.convert(tomllib.loads(text), PriceList)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise InvalidArgument(
             f"The prices in {name} cannot be read: {error}.",

@@ -16,7 +16,6 @@ from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.projections.conversations import Conversation, library_of, messages_before
 from workspaced_events.schema.catalogue import LeftOut, LibraryEntry
-from workspaced_events.schema.decoding import decoded
 
 from ...errors import NotRecorded
 from .blocks import BLANK_LINE, above_line
@@ -258,7 +257,7 @@ def read_turn(texts: Texts, turn_sha256: str) -> SentTurn:
     """
     text = texts(turn_sha256)
     try:
-        turn = _decoded(text) if len(text) <= _TURN_CHARS_KEPT else decoded(text, SentTurn)
+        turn = _decoded(text) if len(text) <= _TURN_CHARS_KEPT else msgspec.json.decode(text, type=SentTurn)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {turn_sha256} holds no turn that was sent: {error}.") from None
     if turn.version > SENT_VERSION:
@@ -272,4 +271,4 @@ def read_turn(texts: Texts, turn_sha256: str) -> SentTurn:
 @lru_cache(maxsize=512)
 def _decoded(text: str) -> SentTurn:
     """Each prompt of a conversation needs all its turns, several times."""
-    return decoded(text, SentTurn)
+    return msgspec.json.decode(text, type=SentTurn)

@@ -9,7 +9,6 @@ from typing import Final
 import msgspec
 
 from workspaced_events.errors import LogDamaged
-from workspaced_events.schema.decoding import decoded
 
 from ...errors import NotRecorded
 from ...ports.manifest import Manifest
@@ -34,12 +33,12 @@ def inputs_of(inputs_sha256: str, texts: Texts) -> Turn:
     """
     content = texts(inputs_sha256)
     try:
-        if (version := decoded(content, _Version).version) > TURN_VERSION:
+        if (version := msgspec.json.decode(content, type=_Version).version) > TURN_VERSION:
             raise NotRecorded(
                 f"The inputs are of version {version}; this program reads up to {TURN_VERSION}",
                 hint="Use a newer workspaced.",
             )
-        return decoded(content, Turn)
+        return msgspec.json.decode(content, type=Turn)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {inputs_sha256} holds no inputs of a prompt: {error}.") from None
 
@@ -52,7 +51,7 @@ def manifest_of_prompt(manifest_sha256: str, texts: Texts) -> Manifest:
         LogDamaged: the blob holds something else.
     """
     try:
-        return decoded(texts(manifest_sha256), Manifest)
+        return msgspec.json.decode(texts(manifest_sha256), type=Manifest)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"The blob {manifest_sha256} holds no manifest: {error}.") from None
 

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation
-from workspaced_events.schema.decoding import decoded
 
 from ...limits import QUERY_CHARS_MAX
 from ...ports.base import Wire
@@ -85,7 +84,7 @@ def read_search(text: str) -> Search:
         LogDamaged: the text is no such JSON.
     """
     try:
-        return decoded(text, Search)
+        return msgspec.json.decode(text, type=Search)
     except msgspec.MsgspecError as error:
         raise LogDamaged(f"Expected the JSON of a search with query and documents: {error}.") from None
 

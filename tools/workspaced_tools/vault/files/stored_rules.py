@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 
 from workspaced_events.log.disk import RealDisk, read_regular, write_whole
-from workspaced_events.schema.decoding import decoded
 
 _VERSION: Final = 1
 _BYTES_MAX: Final = 256 * 1024
@@ -43,7 +42,7 @@ class RulesStore:
             RulesUnreadable: the file exists and cannot be read.
         """
         try:
-            kept = decoded(read_regular(self._path, 0, _BYTES_MAX), StoredRules)
+            kept = msgspec.json.decode(read_regular(self._path, 0, _BYTES_MAX), type=StoredRules)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:

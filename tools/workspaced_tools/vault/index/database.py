@@ -23,7 +23,6 @@ import msgspec
 
 from workspaced_events.log.disk import read_regular
 from workspaced_events.private_files import make_folder, touch_file, write_file
-from workspaced_events.schema.decoding import decoded
 
 from .full_text import FULL_TEXT_SCHEMA
 
@@ -300,7 +299,7 @@ class IndexFile:
 
     def _is_sealed(self, path: Path) -> bool:
         try:
-            seal = decoded(read_regular(path.with_suffix(".seal")), _Seal)
+            seal = msgspec.json.decode(read_regular(path.with_suffix(".seal")), type=_Seal)
             present = (INDEX_VERSION, self._vault, sqlite3.sqlite_version, self._files)
             if (seal.version, seal.vault, seal.sqlite, seal.files) != present:
                 return False

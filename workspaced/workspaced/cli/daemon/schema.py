@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable
-from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final
 
@@ -140,19 +139,8 @@ def _of(type_: Any) -> Schema:
 
 
 def _plain(schema: Schema) -> Schema:
-    """The schema as it is in a file: a default may be a tuple, a docstring indented (before msgspec 0.23)."""
-
-    def undented(part: Any) -> Any:
-        if isinstance(part, list):
-            return [undented(each) for each in part]
-        if not isinstance(part, dict):
-            return part
-        return {
-            key: cleandoc(value) if key == "description" and isinstance(value, str) else undented(value)
-            for key, value in part.items()
-        }
-
-    plain: Schema = undented(msgspec.json.decode(msgspec.json.encode(schema)))
+    """The schema as it is in a file: a default may be a tuple."""
+    plain: Schema = msgspec.json.decode(msgspec.json.encode(schema))
     return plain
 
 

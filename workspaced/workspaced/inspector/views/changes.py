@@ -9,7 +9,6 @@ from workspaced_events.errors import ActionError, InvalidArgument
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import Pause
 from workspaced_events.schema.catalogue import AnswerJudged, Sharing, Verdict, Volunteering
-from workspaced_events.schema.decoding import converted
 
 from ...client.sync_client import connect
 from ...limits import PAUSE_S_MAX, PAUSE_S_MIN
@@ -102,18 +101,18 @@ def set_level(inspected: Inspected, parameters: SetLevel) -> LevelSet:
     if not any(given.values()):
         raise InvalidArgument("Expected a level or a setting for telling, got neither.")
     params = {"client": parameters.client, **{name: value for name, value in given.items() if value is not None}}
-    return converted(_ask(inspected, "workspaced/share", params), LevelSet)
+    return msgspec.convert(_ask(inspected, "workspaced/share", params), LevelSet)
 
 
 def start_pause(inspected: Inspected, parameters: StartPause) -> PauseSet:
     """Pauses the workspace. Raises as `set_level`."""
     params = {} if parameters.for_s is None else {"forS": parameters.for_s}
-    return converted(_ask(inspected, "workspaced/pause", params), PauseSet)
+    return msgspec.convert(_ask(inspected, "workspaced/pause", params), PauseSet)
 
 
 def end_pause(inspected: Inspected, _parameters: NoParameters) -> PauseSet:
     """Ends a pause. Raises as `set_level`."""
-    return converted(_ask(inspected, "workspaced/resume", {}), PauseSet)
+    return msgspec.convert(_ask(inspected, "workspaced/resume", {}), PauseSet)
 
 
 def _ask(inspected: Inspected, method: str, params: dict[str, Any]) -> Any:

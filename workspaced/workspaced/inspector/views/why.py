@@ -15,7 +15,6 @@ from workspaced_events.projections.visits import Bounds, Visit, visits_of
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
-from workspaced_events.schema.decoding import converted
 from workspaced_events.schema.sentences import notes_named
 from workspaced_tools.notes.name_keys import key, stem, without_ending
 from workspaced_tools.ports.manifest import ManifestEntry
@@ -152,7 +151,7 @@ def why(inspected: Inspected, parameters: WhyParameters) -> Life:
     present: Present | None = None
     if parameters.before is None:
         told = daemon_says(inspected, "workspaced/share/why", {"path": now, "vault": vault})
-        present = converted(told, Present) if told is not None else None
+        present = msgspec.convert(told, Present) if told is not None else None
     return Life(path, now, list(names), vault, traces, search.not_kept, search.searched_from, present)
 
 
@@ -300,7 +299,7 @@ def shown_in_call(log: replay.Log, called: c.ToolCalled, names: Names) -> list[R
         found = [each for exchange in asked for each in mentions(exchange, names)]
     except (WorkspacedError, msgspec.MsgspecError):
         raise CallNotKept from None
-    return [converted(each, RecordedNote) if each is not None else None for each in found]
+    return [msgspec.convert(each, RecordedNote) if each is not None else None for each in found]
 
 
 def entries_in_prompt(log: replay.Log, prompt: c.PromptAssembled, names: Names) -> list[ManifestEntry]:

@@ -10,7 +10,6 @@ from nacl.signing import SigningKey
 
 from workspaced_events.ids import OriginId
 from workspaced_events.private_files import read_private, write_durably
-from workspaced_events.schema.decoding import decoded
 
 FILE: Final = "origin.json"
 
@@ -57,7 +56,7 @@ def load_keys(folder: Path) -> OriginKeys | None:
     data = read_private(folder / FILE)
     if data is None:
         return None
-    found = decoded(data, _File)
+    found = msgspec.json.decode(data, type=_File)
     return OriginKeys(found.origin, SigningKey(bytes.fromhex(found.signing)), PrivateKey(bytes.fromhex(found.box)))
 
 

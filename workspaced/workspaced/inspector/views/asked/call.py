@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, Event, Sharing, ToolCalled
-from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.token_estimate import (
     estimate_json_tokens,
@@ -248,7 +247,7 @@ class _Answer(msgspec.Struct):
 
 def told_in(result: bytes | str | None) -> str | None:
     """The text in a recorded answer of `volunteer_context`; None: it holds none, or is not kept."""
-    answer = decoded(result, _Answer) if result is not None else None
+    answer = msgspec.json.decode(result, type=_Answer) if result is not None else None
     return answer.data.text if answer is not None and answer.data is not None else None
 
 
