@@ -37,9 +37,9 @@ thorough: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode $(VENV)/.evals
 EVERY = $(BIN)/python -m pytest -q -m "not by_hand"
 test-all: AGAIN = 1
 test-all: $(VENV)/bin/python
-	$(MAKE) -j -O $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode $(VENV)/.evals
+	$(MAKE) -j $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode $(VENV)/.evals
 	$(MAKE) $(VENV)/.docs
-	$(MAKE) -j -O check docs $(VENV)/.compiled
+	$(MAKE) -j check docs $(VENV)/.compiled
 	$(EVERY) $(SIDE_BY_SIDE) $(call again,$(EVERY))
 	$(MAKE) acceptance
 

@@ -98,3 +98,14 @@ def test_row_21_who_connects_while_one_that_ends_when_idle_is_stopped_is_served(
     wakes_late(running, idle_s + ASLEEP_S - LIMIT_S)
     answer = wire.ask("workspaced/status")
     assert "result" in answer, running.stderr
+
+
+@pytest.mark.fault(row=21)
+def test_row_21_but_a_client_that_is_slow_while_it_is_awake_is_dropped(hasty: Any) -> None:
+    running = hasty()
+    wire = running.wire()
+    wire.send(b'{"jsonrpc"')
+    sleeps(running)
+    wakes_late(running)
+    assert wire.refused(b"") == "INVALID_REQUEST"
+    assert wire.at_end()

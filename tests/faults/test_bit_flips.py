@@ -2,14 +2,14 @@
 
 import json
 import random
+import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from support.crowd import degraded
-from support.daemon import refusal
+from support.daemon import ANSWER_S, refusal
 
 from workspaced_events.blobs.durable import DurableBlobs, unpacked
 from workspaced_events.errors import LogDamaged
@@ -97,7 +97,10 @@ def plain(events: list[Event]) -> list[Any]:
 
 
 @pytest.mark.fault(row=9)
-def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_never_served(daemon: Any) -> None:
+@pytest.mark.parametrize("place", ["a batch", "the first batch", "the last batch"])
+def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_never_served(
+    daemon: Any, place: str
+) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data)
     folded = json.loads(msgspec.json.encode(to_json(fold_all(events, EMPTY))))
@@ -105,7 +108,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
     sealed = segments(running.data)[1]
     content = sealed.read_bytes()
     lines = content.splitlines(keepends=True)
-    which = len(lines) // 2
+    which = {"a batch": len(lines) // 2, "the first batch": 1, "the last batch": len(lines) - 2}[place]
     start = sum(map(len, lines[:which]))
     flip(sealed, (start + len(lines[which]) // 2) * 8 + 3)
     running.start()
@@ -131,7 +134,40 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
         and str(start) in done.stdout + done.stderr
     )
     assert client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])[0]["seq"] > len(events)
-    degraded(client, lambda found: any(sealed.name in said for said in found))
+    deadline = time.monotonic() + ANSWER_S
+    while not any(sealed.name in said for said in client.call("workspaced/status")["degraded"]):
+        assert time.monotonic() < deadline, "what could not be read at the start is not degraded"
+
+
+@pytest.mark.fault(row=9)
+def test_row_09_in_the_seal_of_a_segment_before_a_snapshot_it_is_noticed_by_verify_and_when_read_past(
+    daemon: Any,
+) -> None:
+    running = daemon("--no-watch", start=False)
+    make_past(running.data)
+    sealed, following = segments(running.data)[1:3]
+    content = sealed.read_bytes()
+    flip(sealed, (len(content) - 30) * 8)
+    running.start()
+    offset, last = line_start(content, len(content) - 30), int(following.stem) - 1
+    error = refusal(running.connect().call, "workspaced/log", {"from": last, "limit": 2})
+    assert (error.code, error.details["file"], error.details["offset"]) == (
+        "LOG_DAMAGED",
+        f"log/{sealed.name}",
+        offset,
+    )
+    done = running.cli("log", "verify", "--data-dir", str(running.data))
+    assert done.returncode != 0 and f"log/{sealed.name}" in done.stdout + done.stderr
+
+
+@pytest.mark.fault(row=9)
+def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_the_start(daemon: Any) -> None:
+    running = daemon("--no-watch", start=False)
+    events = make_past(running.data)
+    sealed = segments(running.data)[1]
+    flip(sealed, 30 * 8)
+    running.start()
+    check_read_only(running, events, sealed, 0)
 
 
 # -- what is scanned at the start --
@@ -171,6 +207,20 @@ def check_read_only(running: Any, events: list[Event], damaged: Path, offset: in
 
 
 @pytest.mark.fault(row=9)
+def test_row_09_in_head_the_daemon_serves_and_goes_on(daemon: Any) -> None:
+    running = daemon("--no-watch", start=False)
+    events = make_past(running.data)
+    head = running.data / "log" / "HEAD"
+    for bit in (5, 90 * 8, 256 * 8 + 40):
+        flip(head, bit)
+        running.start()
+        client = running.connect()
+        assert client.call("workspaced/status")["degraded"] == []
+        assert events_of(client)[: len(events)] == plain(events)
+        running.stop()
+
+
+@pytest.mark.fault(row=9)
 def test_row_09_in_a_text_it_is_named_and_the_text_is_never_served_wrong(daemon: Any) -> None:
     running = daemon("--no-watch")
     text = "the words of a message " * 400
@@ -198,7 +248,7 @@ def test_row_09_in_a_text_it_is_named_and_the_text_is_never_served_wrong(daemon:
 
 @pytest.mark.fault(row=9)
 def test_row_09_any_bit_of_any_file_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
-    """Over all segments and texts of a log with snapshots: what is read is right, or is refused."""
+    """RenderedBlock over all segments and texts of a log with snapshots: what is read is right, or is refused."""
     data = tmp_path / "data"
     events = make_past(data)
     chance = random.Random(9)

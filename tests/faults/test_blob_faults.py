@@ -1,12 +1,14 @@
 """Damaged and missing texts of the log (`blobs/`): they are found, named, and never acknowledged as kept."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import degraded
+from support.daemon import ANSWER_S
+from support.stored_texts import file_with
 
 from workspaced_events.blobs.durable import packed, read_blob
 from workspaced_events.log.disk import RealDisk
@@ -43,6 +45,15 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
+def degraded(client: Any, *, until: Callable[[list[str]], bool]) -> list[str]:
+    """What the daemon says is degraded, once that is as expected: the blobs are looked at beside serving."""
+    deadline = time.monotonic() + ANSWER_S
+    while not until(said := client.call("workspaced/status")["degraded"]):
+        assert time.monotonic() < deadline, said
+    result: list[str] = said
+    return result
+
+
 @pytest.mark.fault(row=49)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew_before_it_is_acknowledged(
@@ -67,7 +78,7 @@ def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew_before_it_is
 
     running.start()
     client = running.connect()
-    (problem,) = degraded(client, bool)
+    (problem,) = degraded(client, until=bool)
     assert name in problem
     environment = {"WORKSPACED_DATA_DIR": str(running.data)}
     findings = json.loads(running.cli("doctor", "--json", env=environment).stdout)
@@ -75,6 +86,35 @@ def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew_before_it_is
     client.publish([selected(TEXT, "again")])
     assert read_blob(RealDisk(running.data), "blobs", path.name) == TEXT.encode()
     assert client.call("workspaced/status")["degraded"] == []
+    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
+
+
+@pytest.mark.fault(row=49)
+def test_row_49_a_damaged_text_in_a_pack_is_named_with_its_pack_and_costs_no_other(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    start = {"provider": "p", "model": "m", "contextWindow": 100_000, "outputReserve": 100, "conversation": "c"}
+    client.call("workspaced/context/start", start)
+    messages = [{"role": "user", "text": TEXT}, {"role": "user", "text": OTHER}]
+    client.call("workspaced/context/message", {"conversation": "c", "messages": messages})
+    assert running.stop() == 0
+    pack = file_with(running.data, TEXT.encode())
+    assert pack == file_with(running.data, OTHER.encode()) and pack.parent.name == "packs"
+    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
+    content = bytearray(pack.read_bytes())
+    content[20] ^= 1
+    pack.write_bytes(content)
+    said = json.loads(running.cli("log", "verify", "--data-dir", str(running.data), "--json").stdout)
+    assert said["ok"] is False
+    assert [each["file"] for each in said["blobs"]["damaged"]] == [str(pack.relative_to(running.data))]
+    running.start()
+    client = running.connect()
+    (problem,) = degraded(client, until=bool)
+    assert pack.name in problem
+    client.call("workspaced/context/start", {**start, "conversation": "d"})
+    client.call("workspaced/context/message", {"conversation": "d", "messages": messages})
+    assert client.call("workspaced/status")["degraded"] == []
+    assert TEXT in client.call("workspaced/context/export", {"conversation": "c"})["text"]
     assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
 
 
@@ -87,7 +127,7 @@ def test_row_49_agents_are_told_how_many_texts_are_damaged_and_not_which(daemon:
     assert running.stop() == 0
     flipped(path)
     running.start()
-    degraded(running.connect(), bool)
+    degraded(running.connect(), until=bool)
     wire = running.wire()
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
     wire.ask("initialize", hello)
@@ -107,10 +147,41 @@ def test_row_49_a_start_looks_at_the_tail_and_verify_at_all_of_it(daemon: Any) -
     flipped(old)
     flipped(new)
     running.start()
-    (problem,) = degraded(running.connect(), bool)
+    (problem,) = degraded(running.connect(), until=bool)
     assert new.name in problem and old.name not in problem
     verified = running.cli("log", "verify", "--data-dir", str(running.data))
     assert verified.returncode == 4 and old.name in verified.stderr and new.name in verified.stderr
+
+
+@pytest.mark.fault(row=49)
+def test_row_49_what_agents_were_shown_may_be_gone_but_not_be_another_text(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    with running.connect() as client:
+        client.tool("get_note_by_reference", {"reference": "a.md"})
+        client.tool("get_note_by_reference", {"reference": "b.md"})
+    assert running.stop() == 0
+    said = json.loads(running.cli("log", "verify", "--data-dir", str(running.data), "--json").stdout)
+    assert said["served"] == {
+        "named": said["served"]["kept"],
+        "kept": said["served"]["kept"],
+        "swept": 0,
+        "damaged": [],
+    }
+    first, *others = sorted(path for path in (running.data / "served").rglob("*") if path.is_file())
+    named = said["served"]["named"]
+    for each in others:
+        each.unlink()
+    flipped(first)
+    done = running.cli("log", "verify", "--data-dir", str(running.data), "--json")
+    said = json.loads(done.stdout)
+    assert done.returncode == 0 and said["ok"] is True and said["blobs"]["damaged"] == []
+    damaged = [each["file"] for each in said["served"]["damaged"]]
+    assert said["served"]["swept"] + len(damaged) == named and damaged in (
+        [],
+        [f"served/{first.name[:2]}/{first.name}"],
+    )
+    running.start()
+    assert running.connect().call("workspaced/status")["degraded"] == []
 
 
 @pytest.mark.fault(row=49)

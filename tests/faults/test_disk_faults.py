@@ -1,5 +1,6 @@
 """A disk that fails, fills up, cuts writes short or is slow, under a real daemon. Rows of the table of faults."""
 
+import errno
 import os
 import resource
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import Crowd, degraded, look, publish, segment, verified
+from support.crowd import Crowd, look, publish, verified
 from support.daemon import ANSWER_S, refusal
 
 from workspaced.errors import RemoteError
@@ -22,6 +23,11 @@ MEGABYTE = 1024 * 1024
 LONG = "/".join(["d" * 200] * 4) + ".md"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: prlimit and strace")
 pytestmark = LINUX
+
+
+def segment(running: Any) -> Path:
+    """The open segment."""
+    return max((running.data / "log").glob("*.wlog"))
 
 
 def stop_poisoned(running: Any) -> None:
@@ -112,6 +118,85 @@ def test_row_06_a_short_write_is_cut_back_and_refused_and_the_next_one_works(dae
     verified(running, acknowledged)
 
 
+@pytest.mark.fault(row=6)
+@pytest.mark.parametrize("size", ["64k", "256k"])
+def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
+    small_disk: Any, daemon: Any, tmp_path: Path, size: str
+) -> None:
+    running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
+    running.data = small_disk(f"size={size}")
+    running.start()
+    client = running.connect()
+    acknowledged: dict[str, int] = {}
+
+    def fill() -> Any:
+        """Publishes until the disk is full; the refusal."""
+        for _ in range(10_000):
+            name = f"e{len(acknowledged)}"
+            # large first, then small, so that the last page is cut as often as not
+            wire.request("workspaced/publish", {"actions": [look(LONG, name)]})
+            answer = wire.line()
+            if "error" in answer:
+                return answer["error"]["data"]
+            acknowledged[name] = answer["result"]["events"][0]["seq"]
+        raise AssertionError("the disk did not fill")
+
+    wire = running.wire()
+    (running.data / "ballast").write_bytes(bytes(20_480))
+    for _ in range(3):
+        error = fill()
+        assert error["code"] == "DISK_FULL" and error["hint"]
+        assert segment(running).read_bytes().endswith(b"\n")
+        assert client.state()["seq"] == max(acknowledged.values())
+        assert client.tool("get_workspace_context")["success"] is True
+        (running.data / "ballast").write_bytes(bytes((running.data / "ballast").stat().st_size - 4_096))
+        acknowledged[f"free-{len(acknowledged)}"] = publish(client, look("free.md", f"free-{len(acknowledged)}"))
+    # The log has what there is; what agents are shown is not kept on such a disk.
+    assert all("is not kept" in each for each in client.call("workspaced/status")["degraded"])
+    assert not (running.data / "served").exists()
+    verified(running, acknowledged)
+    (running.data / "ballast").unlink()
+    running.restart()
+    verified(running, acknowledged)
+
+
+@pytest.mark.fault(row=6)
+def test_row_06_without_an_inode_left_a_blob_is_refused_and_the_log_goes_on(
+    small_disk: Any, daemon: Any, tmp_path: Path
+) -> None:
+    running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
+    running.data = small_disk("size=1m,nr_inodes=64")
+    running.start()
+    client = running.connect()
+    selection = {
+        "type": "selection_changed",
+        "data": {"note": "a.md", "startLine": 1, "endLine": 2, "text": "x" * 5_000},
+    }
+    client.call("workspaced/reconcile")  # of a note that is known the text is recorded
+    fillers = fill_inodes(running.data)
+    acknowledged = {"before": publish(client, look("a.md", "before"))}
+    error = refusal(client.publish, [{**selection, "id": "selected"}])
+    assert error.code == "DISK_FULL", error
+    acknowledged["between"] = publish(client, look("b.md", "between"))
+    for each in fillers:
+        each.unlink()
+    acknowledged["selected"] = publish(client, {**selection, "id": "selected"})
+    verified(running, acknowledged)
+
+
+def fill_inodes(directory: Path) -> list[Path]:
+    """Empty files until the disk takes no more."""
+    made: list[Path] = []
+    for number in range(1_000):
+        try:
+            (directory / f"empty-{number}").touch()
+        except OSError as error:
+            assert error.errno == errno.ENOSPC
+            return made
+        made.append(directory / f"empty-{number}")
+    raise AssertionError("the inodes did not run out")
+
+
 # -- 60: no space at a start --
 
 
@@ -181,8 +266,10 @@ def test_row_60_a_start_on_a_full_disk_answers_and_records_once_there_is_room(
 
     ballast.unlink()
     acknowledged["room"] = published_at_last(client, look("b.md", "room"))
+    deadline = time.monotonic() + ANSWER_S
     # On so small a disk what agents are shown is never kept.
-    degraded(client, lambda found: all("is not kept" in each for each in found))
+    while [each for each in client.call("workspaced/status")["degraded"] if "is not kept" not in each]:
+        assert time.monotonic() < deadline
     assert client.state()["activeNote"]["id"] == "b.md"
     assert client.tool("get_note_by_reference", {"reference": "a.md"})["success"] is True
     running.restart()

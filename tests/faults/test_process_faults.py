@@ -7,11 +7,12 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support import DATA
-from support.crowd import Crowd, look, segment, verified
+from support.crowd import Crowd, look, verified
 from support.daemon import ANSWER_S
 
 from workspaced.errors import RemoteError
@@ -22,7 +23,7 @@ from workspaced.limits import (
     UNREAD_BYTES_MAX,
     UNREAD_S,
 )
-from workspaced_events.limits import SELECTION_CHARS_MAX
+from workspaced_events.limits import SELECTION_CHARS_MAX, WAITING_CLIENT_BYTES_MAX
 
 MEGABYTE = 1024 * 1024
 OTHERS_BYTES = 24 * MEGABYTE
@@ -45,6 +46,15 @@ def test_row_20_with_the_lock_file_deleted_there_is_still_only_one_daemon(daemon
         assert code == 3 and str(first.pid) in "\n".join(second.stderr)
         acknowledged["after"] = client.publish([look("b.md", "after")])[0]["seq"]
         verified(first, acknowledged)
+
+
+def test_row_20_a_lock_file_that_names_a_stranger_stops_nobody_and_the_stranger_lives(daemon: Any) -> None:
+    running = daemon("--no-watch", start=False)
+    running.data.mkdir(mode=0o700)
+    (running.data / "lock").write_text(f"{os.getpid()}\n")
+    running.start()
+    assert (running.data / "lock").read_text() == f"{running.pid}\n"
+    assert running.connect().call("workspaced/status")["pid"] == running.pid
 
 
 # -- 21 --
@@ -74,6 +84,20 @@ def test_row_21_asked_twice_to_end_over_a_slow_disk_it_ends_in_time_and_keeps_it
     slow.detach()
     running.start()
     verified(running, acknowledged)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_row_21_stopped_and_continued_it_answers_what_came_meanwhile(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    many = Crowd(running, 50)
+    running.send_signal(signal.SIGSTOP)
+    while Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        pass
+    many.publish(10, "meanwhile")
+    running.send_signal(signal.SIGCONT)
+    many.collect()
+    assert len(many.acknowledged) == 500
+    verified(running, many.acknowledged)
 
 
 SLOW_BLOBS = DATA / "slow_blobs"
@@ -235,7 +259,8 @@ def test_row_25_ten_thousand_publishes_at_once_to_a_slow_disk_are_kept_or_refuse
     running = daemon("--no-watch")
     many = Crowd(running, 200)
     memory = running.memory_bytes()
-    inject(running, "fdatasync:delay_enter=200000", path=segment(running))
+    (segment,) = (running.data / "log").glob("*.wlog")
+    inject(running, "fdatasync:delay_enter=200000", path=segment)
     sending = threading.Thread(target=many.publish, args=(50, "many", 4))
     sending.start()
     peak = memory
@@ -311,3 +336,31 @@ def test_row_54_what_waits_for_the_disk_is_bounded_in_bytes_and_memory_is_given_
     assert peak - memory < 48 * MEGABYTE
     assert after - memory < 8 * MEGABYTE
     verified(running, acknowledged)
+
+
+@pytest.mark.fault(row=54)
+def test_row_54_one_client_that_fills_its_share_leaves_room_for_others(daemon: Any, inject: Any) -> None:
+    running = daemon("--no-watch")
+    greedy, other = running.wire(), running.wire()
+    slow = inject(running, "fdatasync:delay_enter=20000000", path=segment(running))
+    for turn in range(30):
+        greedy.request("workspaced/publish", selecting(f"greedy-{turn}"))
+    refused = [greedy.line()["error"] for _ in range(30 - WAITING_CLIENT_BYTES_MAX // SELECTED_BYTES)]
+    assert {error["data"]["code"] for error in refused} == {"BUSY"}
+    other.request("workspaced/publish", selecting("other"))
+    other.request("workspaced/status")  # while this is answered, the publish is not refused
+    assert other.line()["result"]["queues"]["publish"] > 0
+    slow.detach()
+    good, bad = answers(other, 1)
+    assert (len(good), bad) == (1, [])
+    good, bad = answers(greedy, 30 - len(refused))
+    assert good and not bad
+    greedy.request("workspaced/publish", {"actions": [look("b.md", "again")]})
+    assert answers(greedy, 1)[0], "what is written counts no more"
+    verified(running, {receipt["id"]: receipt["seq"] for result in good for receipt in result["events"]})
+
+
+def segment(running: Any) -> Path:
+    """The file that the log writes to."""
+    found: Path = max((running.data / "log").glob("*.wlog"))
+    return found

@@ -1,5 +1,6 @@
 """Hostile notes and clients: what is withheld is in no blob, no call makes a recording wrong or a log long."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_events.schema.codec import encode_event
 from workspaced_tools.replay.verify import Outcome
+from workspaced_tools.sharing.verdicts import Verdicts
+from workspaced_tools.vault.files.note_levels import NoteLevels
 
 CANARY = b"kanarienvogel"
 """In the withheld note's path, title, alias, tag, front matter and text, and nowhere else."""
@@ -95,10 +98,25 @@ def test_nothing_of_a_withheld_note_is_kept(session: Any, private: bytes, ignore
         session.call(tool, arguments)
     found = session.check()
     assert CANARY not in kept_of(session)
-    assert (b"zebra [[" in kept_of(session)) is (level == "all")
     assert {each.outcome for each in found} == {Outcome.SAME}
     recordings = [DirectorySource(session.data).blob(each.called.inputs_sha256) or b"" for each in found]
     assert any(b'"leftOut"' in each for each in recordings)
+
+
+def test_a_note_that_is_shown_is_kept_so_the_canary_sings(session: Any) -> None:
+    begin(session, b"")
+    session.call("get_workspace_context", {"includeContent": True})
+    session.check()
+    assert CANARY in kept_of(session)
+
+
+def test_a_client_that_is_shown_names_leaves_no_text_behind(session: Any) -> None:
+    begin(session, b"workspaced: private\n")
+    session.share("*", "names")
+    for tool, arguments in CALLS:
+        session.call(tool, arguments)
+    session.check()
+    assert b"zebra [[" not in kept_of(session)
 
 
 def test_a_note_that_turns_private_between_calls_leaves_nothing_from_then_on(session: Any) -> None:
@@ -121,6 +139,54 @@ def test_a_note_that_turns_private_between_calls_leaves_nothing_from_then_on(ses
     assert CANARY in kept_of(session)
     later = [path for path in (session.data / "served").rglob("*") if path.is_file() and path not in shown]
     assert later and not any(CANARY in unpacked(path.read_bytes()).lower() for path in later)
+
+
+def test_rules_that_change_between_calls(session: Any) -> None:
+    begin(session, b"")
+    ignore = session.vaults["one"] / ".workspacedignore"
+    for rules in (b"", b"keep/\n", b"*\n", b"[broken\n", b""):
+        ignore.write_bytes(rules)
+        for tool, arguments in CALLS:
+            session.call(tool, arguments)
+    session.check()
+
+
+def test_a_call_during_which_notes_keep_turning_private_is_recorded_as_refused(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(session, b"")
+    count = iter(range(10**6))
+    monkeypatch.setattr(NoteLevels, "state_version", property(lambda _levels: next(count)))
+    monkeypatch.setattr(Verdicts, "hold", lambda _verdicts: False)
+    for tool, arguments in CALLS:
+        assert json.loads(session.call(tool, arguments).payload)["code"] in ("READ_ERROR", "INVALID_ARGUMENT")
+    session.check()
+    assert CANARY not in kept_of(session)
+
+
+def test_a_client_that_is_shown_nothing(session: Any) -> None:
+    begin(session, b"")
+    session.share("*", "none")
+    for tool, arguments in CALLS:
+        assert (
+            json.loads(session.call(tool, arguments, "a 'quoted' \x1b[31m\nname").payload)["code"] == "SHARING_OFF"
+        )
+    session.check()
+    assert CANARY not in kept_of(session)
+
+
+def test_a_tool_that_fails_unexpectedly(session: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    begin(session, b"")
+    vault = session.service.current_vault.vault
+
+    def broken(*_args: Any) -> Any:
+        raise MemoryError("kanarienvogel")
+
+    for name in ("overview", "similar", "search"):
+        monkeypatch.setattr(vault.searches, name, broken)
+    for tool in ("get_workspace_summary", "get_related_notes"):
+        assert json.loads(session.call(tool).payload)["code"] == "INTERNAL"
+    session.check()
 
 
 # -- hostile arguments, over the wire --

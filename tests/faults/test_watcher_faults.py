@@ -29,7 +29,7 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.notes.note import Note
-from workspaced_tools.vault.files.walk import scan
+from workspaced_tools.vault.files.walk import folders, scan
 from workspaced_tools.vault.vault import Vault
 
 WAIT_S = PATIENCE_S
@@ -162,7 +162,20 @@ def test_row_38_at_the_watch_limit_it_reconciles_and_says_so(daemon: Any, few_wa
     assert client.call("workspaced/status")["degraded"] == []
 
 
-@pytest.mark.fault(row=38)
+@linux_only
+async def test_row_38_a_name_that_is_not_utf8_never_stops_the_watcher(tmp_path: Path) -> None:
+    async with watching(tmp_path / "v") as watched:
+        for number in range(3):
+            os.mknod(os.fsencode(watched.path) + b"/bad\xff%d.md" % number)
+            watched.write(f"good{number}.md")
+            await watched.until(lambda number=number: f"good{number}.md" in watched.ids())
+        os.mkdir(os.fsencode(watched.path) + b"/dir\xfe")
+        await watched.until_watching()
+        watched.write("later.md")
+        await watched.until(watched.matches_disk)
+        assert any("UTF-8" in warning for warning in watched.served.vault.statistics().warnings)
+
+
 async def test_row_38_a_watcher_that_dies_is_started_again_after_which_nothing_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +229,35 @@ async def test_row_38_notes_in_folders_that_come_and_go_are_followed(tmp_path: P
         await watched.until(lambda: len(watched.ids()) == 2)
         shutil.rmtree(watched.path / "v1.3")
         await watched.until(lambda: watched.ids() == [])
+
+
+async def test_row_32_the_watcher_looks_at_nothing_behind_a_symlink(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    genuine = watchfiles.watch
+    asked: list[tuple[set[str], bool]] = []
+
+    def watch(*paths: str, **options: Any) -> Iterator[Any]:
+        asked.append(({*paths}, options["recursive"]))
+        return genuine(*paths, **options)
+
+    monkeypatch.setattr(watchfiles, "watch", watch)
+    path = tmp_path / "v"
+    (path / "in").mkdir(parents=True)
+    (path / ".git").mkdir()
+    (tmp_path / "outside/deep").mkdir(parents=True)
+    for name, target in (
+        ("link", tmp_path / "outside"),
+        ("in/root", Path("/proc/self/root")),
+        ("in/up", Path("..")),
+    ):
+        (path / name).symlink_to(target)
+    async with watching(path) as watched:
+        assert sorted(folders(watched.served.vault.root)) == ["", "in"]
+        (tmp_path / "outside/deep/secret.md").write_text("secret")
+        watched.write("in/n.md")
+        await watched.until(lambda: watched.ids() == ["in/n.md"])
+    assert asked == [({str(path), str(path / "in")}, False)]
 
 
 # -- 39: the root --

@@ -45,6 +45,18 @@ class Observer:
 
 
 @pytest.mark.fault(row=29)
+@pytest.mark.thorough
+def test_row_29_no_observer_sees_a_daemons_socket_wider_than_0600(daemon: Any) -> None:
+    running = daemon("--no-watch", start=False)
+    running.wrapper = ("sh", "-c", 'umask 0; exec "$@"', "sh")
+    with Observer(running.socket) as observer:
+        for _ in range(3):
+            running.start()
+            assert running.stop() == 0
+    assert observer.modes == {0o600}
+
+
+@pytest.mark.fault(row=29)
 def test_row_29_a_socket_is_0600_in_the_call_that_makes_it(daemon: Any) -> None:
     path, modes = daemon.root() / "s", []
 

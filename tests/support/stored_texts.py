@@ -1,6 +1,10 @@
 """The texts that a data directory holds: in files of their own, or in packs."""
 
 import zlib
+from pathlib import Path
+
+from workspaced_events.blobs.packs import PACKS, members_of, only
+from workspaced_events.log.disk import RealDisk
 
 
 def texts_in(data: bytes) -> list[bytes]:
@@ -19,3 +23,18 @@ def texts_in(data: bytes) -> list[bytes]:
 def unpacked(data: bytes) -> bytes:
     """All of them, one a line."""
     return b"\n".join(texts_in(data))
+
+
+def file_with(data: Path, content: bytes) -> Path:
+    """The file in `blobs/` that holds a text."""
+    files = (path for path in (data / "blobs").rglob("*") if path.is_file())
+    return next(path for path in files if content in texts_in(path.read_bytes()))
+
+
+def remove_text(data: Path, name: str) -> None:
+    """Removes one text, wherever it lies."""
+    disk = RealDisk(data)
+    (data / "blobs" / name[:2] / name).unlink(missing_ok=True)
+    for pack in disk.names(f"blobs/{PACKS}"):
+        path = f"blobs/{PACKS}/{pack}"
+        (data / path).write_bytes(only(disk, path, members_of(disk, path).keys() - {name}))

@@ -2,11 +2,14 @@
 
 import gzip
 import json
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.daemon import ANSWER_S
 from support.insertions import told, without
 from support.proxy import Proxy
 from support.raw_upstream import RawUpstream, Recorder
@@ -56,7 +59,6 @@ def before(module_daemon: Any) -> Iterator[tuple[Proxy, Recorder]]:
         yield proxy, seen
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", CASES)
 def test_it_goes_on_as_it_came_or_with_its_text_and_the_next_is_served(
     before: tuple[Proxy, Recorder], name: str
@@ -88,3 +90,37 @@ def test_log_status_and_doctor_count_them_by_their_reasons(looking: Any) -> None
     found = json.loads(looking.cli("doctor", "--json").stdout)
     (told_of,) = [each for each in found if each["about"] == "requests"]
     assert told_of["level"] == "warning" and "11 UNREADABLE, 1 COMPRESSED" in told_of["says"]
+
+
+def test_requests_in_one_go_are_answered_in_their_order(before: tuple[Proxy, Recorder]) -> None:
+    proxy, seen = before
+    seen.requests.clear()
+    sent = b""
+    for number in range(3):
+        body = chat(b'{"role":"assistant","content":"%d"}' % number)
+        head = f"POST /t/{proxy.token}{CHAT} HTTP/1.1\r\nHost: 127.0.0.1:{proxy.port}\r\n"
+        head += f"Content-Length: {len(body)}\r\n"
+        sent += head.encode() + (b"Connection: close\r\n" if number == 2 else b"") + b"\r\n" + body
+    with socket.create_connection(("127.0.0.1", proxy.port), ANSWER_S) as made, made.makefile("rb") as file:
+        made.sendall(sent)
+        assert file.read().count(b"x-workspaced-context: added") == 3
+    assert [json.loads(each.body)["messages"][0]["content"] for each in seen.requests] == ["0", "1", "2"]
+
+
+def test_two_requests_of_one_turn_at_once_are_told_the_same(looking: Any) -> None:
+    seen, at_once = Recorder(), threading.Barrier(4)
+
+    def ask() -> None:
+        at_once.wait()
+        assert proxy.request("POST", CHAT, chat()).context == "added"
+
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    with looking.connect() as client:  # once the proxy has ended, and so has told all
+        found = client.call("workspaced/log", {"types": ["context_inserted", "prompt_overlaid"]})["events"]
+    assert len({each.body for each in seen.requests}) == 1
+    assert [each["type"] for each in found] == ["context_inserted", *["prompt_overlaid"] * 4]

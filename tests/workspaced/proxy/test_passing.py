@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from .conftest import started
 
 QUESTION = b'{"role": "user", "content": "What is Alpha?"}'
 PROMPT = b'{"messages": [' + QUESTION + b"]}"
+LENGTH = b"Content-Length: 77\r\n\r\n"
 CHAT = "/v1/chat/completions"
 
 
@@ -41,6 +43,27 @@ def test_the_clients_bytes_arrive_with_the_context_in_between(looking: Any) -> N
     assert answer.context == "added" and b"Alpha is red." in body
     assert without(body) == before + b'"messages": [' + QUESTION + b'], "stream":false}'
     assert seen.requests[0].header("content-length") == str(len(body))
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "twice"),
+    [
+        ("", "/v1/v1/messages", "/v1/v1"),
+        ("/v1", "/v1/messages?key=k", "/v1/v1"),
+        ("/v1", "/v1beta/v10/x", ""),
+    ],
+)
+def test_a_version_that_stands_twice_is_named_once_in_the_log_and_passes(
+    looking: Any, base: str, path: str, twice: str
+) -> None:
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, f"{url}{base}") as proxy:
+        for _ in range(2):
+            proxy.request("POST", path, b'{"messages": "none"}')
+    assert [each.target for each in seen.requests] == [base + path] * 2
+    said = [line for line in proxy.stderr if "base URL" in line]
+    assert len(said) == bool(twice)
+    assert all("WARNING" in line and twice in line and "key" not in line for line in said)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +146,47 @@ def test_what_is_compressed_passes_as_it_is_both_ways(looking: Any) -> None:
     assert answer.body == packed and answer.headers["content-encoding"] == "gzip"
 
 
+def test_an_answer_without_a_body_has_none(looking: Any) -> None:
+    def serve(connection: Connection) -> None:
+        while (request := connection.request()) is not None:
+            connection.send(b"HTTP/1.1 204 None\r\n\r\n" if "DELETE" in request.line else OK + LENGTH)
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        head, gone = proxy.request("HEAD", "/v1/models"), proxy.request("DELETE", "/v1/files/1")
+    assert (head.status, head.body, head.headers["content-length"]) == (200, b"", "77")
+    assert (gone.status, gone.body) == (204, b"") and "content-length" not in gone.headers
+
+
+def test_a_client_that_asks_whether_to_go_on_is_told(looking: Any) -> None:
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        head = f"POST /t/{proxy.token}{CHAT} HTTP/1.1\r\nHost: localhost:{proxy.port}\r\nExpect: 100-continue\r\n"
+        with socket.create_connection(("127.0.0.1", proxy.port), 30) as made, made.makefile("rb") as file:
+            made.sendall(f"{head}Connection: close\r\nContent-Length: 2\r\n\r\n".encode())
+            assert file.readline().startswith(b"HTTP/1.1 100") and file.readline() == b"\r\n"
+            made.sendall(b"{}")
+            assert file.readline().startswith(b"HTTP/1.1 200")
+    assert seen.requests[0].body == b"{}" and seen.requests[0].header("expect") is None
+
+
+def test_a_redirect_is_the_runtimes_matter(looking: Any) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 307 Elsewhere\r\nLocation: http://127.0.0.1:1/x\r\nContent-Length: 0\r\n\r\n")
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        answer = proxy.request("GET", "/v1/models")
+    assert (answer.status, answer.headers["location"]) == (307, "http://127.0.0.1:1/x")
+
+
+def test_off_leaves_a_prompt_as_it_is(passing: tuple[Proxy, Recorder]) -> None:
+    proxy, seen = passing
+    seen.requests.clear()
+    body = b'{"model": "gpt-x", "messages": [' + QUESTION + b"]}"
+    answer = proxy.request("POST", CHAT, body, {"X-Workspaced": "off"})
+    assert (answer.status, answer.context) == (200, "off") and seen.requests[0].body == body
+
+
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_history_that_is_too_long_streams_through(passing: tuple[Proxy, Recorder], chunked: bool) -> None:
     proxy, seen = passing
@@ -161,6 +225,21 @@ def test_chunks_pass_as_they_come_and_the_answer_ends_when_theirs_does(looking: 
         assert begun.response.read() == b"ta: 2\n\n"
 
 
+@pytest.mark.thorough
+def test_chunks_count_more_than_a_length_beside_them_both_ways(looking: Any) -> None:
+    came = []
+
+    def serve(connection: Connection) -> None:
+        came.append(connection.request())
+        connection.send(OK + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")
+
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        headers = "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n"
+        raw = proxy.raw(f"POST /t/{proxy.token}/v1/files", headers, b"5\r\nhello\r\n0\r\n\r\n")
+    assert raw.startswith(b"HTTP/1.1 200") and b"hello" in raw and [each.body for each in came] == [b"hello"]
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("status", [b"999 Denied", b"600 More"])
 def test_a_status_that_no_answer_has_is_refused_with_its_number(looking: Any, status: bytes) -> None:
     def serve(connection: Connection) -> None:

@@ -130,7 +130,7 @@ def replay_answer(
             )
         return payload_of(refusal(error, called.as_of_seq))
     tool = HIDDEN.get(called.tool) or EVERY_TOOL.get(called.tool)
-    # A call that was refused asked nothing: that `of` is an argument then tells only with the log.
+    # A refused call asked nothing; whether its tool had `of` is then told by the log, which knows of the link.
     of_linked = state.peers.own is not None and called.arguments.get("of") is not None
     if called.tool in LINKED and (answers.has(SharedBy()) or of_linked):
         tool = LINKED[called.tool]

@@ -130,24 +130,19 @@ def all_schemas() -> dict[str, Schema]:
 def definitions(title: str, description: str, types: Iterable[type[msgspec.Struct]]) -> Schema:
     """One schema whose definitions are `types`, and all that these are made of, by the names of the types."""
     _, found = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
-    plain = _plain(dict(sorted(found.items())))
+    plain = msgspec.json.decode(msgspec.json.encode(dict(sorted(found.items()))))
     return {"$schema": DIALECT, "title": title, "description": description, "$defs": plain}
 
 
 def _of(type_: Any) -> Schema:
-    return {"$schema": DIALECT, **_inlined(_plain(msgspec.json.schema(type_)))}
-
-
-def _plain(schema: Schema) -> Schema:
-    """The schema as it is in a file: a default may be a tuple."""
-    plain: Schema = msgspec.json.decode(msgspec.json.encode(schema))
-    return plain
+    plain = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(type_)))  # a default may be a tuple
+    return {"$schema": DIALECT, **_inlined(plain)}
 
 
 def _action(name: str, data: Any) -> Schema:
     """The envelope with a fixed `type` and strict `data`: an unknown field is an error."""
     schema = _of(ActionJson)
-    body = _inlined(_plain(msgspec.json.schema(data)))
+    body = _inlined(msgspec.json.schema(data))
     properties = dict(schema["properties"])
     properties["type"] = {"const": name}
     properties["data"] = {
