@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.patience import PATIENCE_S
 from support.tool_fixtures import later_ns
 
 from workspaced.vaults.served_vault import ServedVault
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
+from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema.catalogue import NoteShown, NoteWithheld
 from workspaced_tools.limits import SETTLE_S
@@ -455,3 +457,35 @@ def test_what_a_rule_or_flag_withholds_by_now_is_not_recorded_as_shown(tmp_path:
     withheld = [each.data.note for each in actions if isinstance(each.data, NoteWithheld)]
     assert shown == {"open.md", "flagged.md", "both.md"}
     assert withheld == ["flagged.md", "both.md"]
+
+
+async def test_who_waits_for_notes_to_settle_waits_for_a_check_that_another_thread_has_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That check has read the notes, so nothing is due any more; the index has them only after it."""
+    vault = Vault(tmp_path)
+    served = ServedVault(VaultId("v"), tmp_path, vault, lambda _actions: None)
+    (tmp_path / "new.md").write_text("# New\n")
+    vault.reconcile()
+    assert vault.levels.unsettled == ["new.md"]
+    file, has_read, go_on = vault.notes.indexer.file, threading.Event(), threading.Event()
+
+    def held(notes: Sequence[NoteId]) -> bool:
+        has_read.set()
+        assert go_on.wait(PATIENCE_S)
+        return file(notes)
+
+    monkeypatch.setattr(vault.notes.indexer, "file", held)
+    while (due_s := vault.due_s()) is not None and due_s > time.monotonic():
+        pass
+    other = threading.Thread(target=vault.settle)
+    other.start()
+    assert has_read.wait(PATIENCE_S) and vault.due_s() is None
+    threading.Timer(0.1, go_on.set).start()
+
+    async def record(_actions: list[Action]) -> None: ...
+
+    await served.settled(WorkspaceState, record)
+    assert vault.index.ids() == ["new.md"]
+    other.join()
+    vault.close()

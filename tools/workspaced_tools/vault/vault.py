@@ -156,6 +156,7 @@ class Vault:
         self.files: Final = OtherFiles(self.notes)
         self.links: Final = LinkAnswers(self.notes, self.files)
         self.searches: Final = SearchAnswers(self.notes)
+        self._settling = threading.Lock()
         self._closing = threading.Lock()
         self._closed = False
 
@@ -209,16 +210,18 @@ class Vault:
     def settle(self) -> Changes:
         """Repeats the checks that had to wait (`due_s`), and returns the changes. Reads files.
 
-        The checks are about the ignore rules, notes that may still be being written, and missing notes.
+        The checks are about the ignore rules, notes that may still be being written, and missing notes. Waits for
+        those that another thread has begun: `due_s` no longer tells of them, and the index does not have them yet.
         """
-        self.policy.refresh()
-        self.notes.read(self.levels.unsettled)
-        if self.levels.wants_search or self.policy.wants_count:
-            try:
-                return self.reconcile()
-            except ReadFailed:
-                return Changes()
-        return self.notes.asking(lambda: self._indexer.refresh(self.levels.unsettled))
+        with self._settling:
+            self.policy.refresh()
+            self.notes.read(self.levels.unsettled)
+            if self.levels.wants_search or self.policy.wants_count:
+                try:
+                    return self.reconcile()
+                except ReadFailed:
+                    return Changes()
+            return self.notes.asking(lambda: self._indexer.refresh(self.levels.unsettled))
 
     def due_s(self) -> float | None:
         """The time, by the monotonic clock, at which `settle` may find changes; None: nothing waits."""

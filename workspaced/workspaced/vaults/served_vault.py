@@ -263,8 +263,11 @@ class ServedVault:
     async def settled(self, state: Callable[[], WorkspaceState], record: Record) -> None:
         """Waits until all rules and notes have settled, at most 2 * SETTLE_EMPTY_S seconds."""
         with anyio.move_on_after(2 * SETTLE_EMPTY_S):
-            while (due_s := self.vault.due_s()) is not None:
-                await anyio.sleep(max(due_s - time.monotonic(), 0))
+            due_s: float | None = 0.0
+            while due_s is not None:
+                due_s = self.vault.due_s()
+                await anyio.sleep(max((due_s or 0) - time.monotonic(), 0))
+                # Also where nothing is due: another thread may be checking, which this waits for.
                 await self._note(state, record, await to_thread.run_sync(self.vault.settle))
 
     async def reconcile(self, state: Callable[[], WorkspaceState], record: Record) -> None:
