@@ -176,17 +176,14 @@ def _just_changed(at: Place, running: Daemon, bare: Wire, notes: list[str]) -> I
             editor.publish([{**_look_at(notes[0]), "id": uuid7()}])
 
         def edit(number: int) -> None:
-            edited.write_bytes(before + b"." * (number % 2))
+            _rewrite(edited, before + b"." * (number % 2))
 
         line = call_line("get_workspace_context")
         yield _changed(at, running, bare, "state_changed", look, line)
         line = call_line("get_workspace_context", includeContent=True)
         yield _changed(at, running, bare, "note_edited.content", edit, line)
-        edited.write_bytes(before)
+        _rewrite(edited, before)
         time.sleep(UNCERTAIN_S)
-        # Read while it was empty for a moment, it is withheld until it has settled.
-        while editor.get_workspace_context().data.summary.total_notes < 7:
-            time.sleep(UNCERTAIN_S)
 
 
 def _changed(
@@ -252,6 +249,12 @@ def _publishes(publish: Callable[..., Any], wire: Wire, notes: list[str]) -> tup
     return taken, missed
 
 
+def _rewrite(path: Path, text: bytes) -> None:
+    """Saves a file in place, so that it is empty at no moment: an empty note is withheld until it has settled."""
+    with open(path, "r+b", buffering=0) as file:
+        file.truncate(file.write(text))
+
+
 def _edits(vault: Path, wire: Wire, note: str) -> tuple[list[float], int]:
     """Rewrites a note in place, every other time with as many bytes as before."""
     path = vault / note
@@ -260,8 +263,7 @@ def _edits(vault: Path, wire: Wire, note: str) -> tuple[list[float], int]:
     try:
         for number in range(CHANGES):
             text = f"edit {number:08}{'.' * (number // 2)}"
-            with open(path, "r+b", buffering=0) as file:
-                file.truncate(file.write(text.encode()))
+            _rewrite(path, text.encode())
             started = time.perf_counter_ns()
             answer = wire.ask(line)
             taken.append((time.perf_counter_ns() - started) / 1e6)
