@@ -136,27 +136,6 @@ export interface Cited {
   readonly fallback: boolean;
 }
 
-/** What a model is to be asked for a plan. */
-export interface Plan {
-  /** A JSON Schema of its answer. */
-  readonly schema: Readonly<Record<string, unknown>>;
-  readonly prompt: string;
-}
-
-/** A call of a plan that fits its tool. */
-export interface PlannedCall {
-  readonly tool: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
-  readonly why?: string;
-}
-
-/** What a model planned. */
-export interface Planned {
-  readonly calls: readonly PlannedCall[];
-  /** What is wrong with the rest, and where in the plan. */
-  readonly problems: ReadonlyArray<{ readonly path?: string; readonly message: string }>;
-}
-
 /** Something of a chat file that was not taken as it stands. */
 export interface ChatWarning {
   /** Of the file, from 1 on. */
@@ -229,8 +208,6 @@ export interface MethodResults {
   "workspaced/context/overlay/confirm": { readonly recorded: boolean };
   "workspaced/context/overlay/finished": { readonly recorded: boolean; readonly reason: string | null };
   "workspaced/context/pin": Recorded;
-  /** With `answer` what was planned, else what to ask for. */
-  "workspaced/context/plan": Plan | Planned;
   /** How many entries of the library are others now. */
   "workspaced/context/rebase": Recorded & { readonly refreshed: number };
   /** With `agent` what its role gave: null where it gave nothing, or the parameters did. */

@@ -1,6 +1,6 @@
 /** Conversations of a runtime, and their prompts. */
 
-import type { AgentRole, Cited, Exported, Imported, MethodName, MethodResults, Plan, Planned, Recorded } from "./api.js";
+import type { AgentRole, Cited, Exported, Imported, MethodName, MethodResults, Recorded } from "./api.js";
 import type {
   ContextAssembleParams,
   ContextImportParams,
@@ -95,16 +95,6 @@ export class Context {
   /** An answer to a prompt, by default to the last one, with the sources that it cites. */
   cite(conversation: string, text: string, options: { message?: string } = {}): Promise<Cited> {
     return this.#ask("workspaced/context/cite", { ...options, conversation, text });
-  }
-
-  /** What to ask a model for that is to say which tools a message, by default the last one, needs. */
-  plan(conversation: string, options: { message?: string } = {}): Promise<Plan> {
-    return this.#ask("workspaced/context/plan", { ...options, conversation }) as Promise<Plan>;
-  }
-
-  /** What the model answered to a plan's prompt, checked. */
-  planned(conversation: string, answer: string): Promise<Planned> {
-    return this.#ask("workspaced/context/plan", { conversation, answer }) as Promise<Planned>;
   }
 
   /** Gives the library what its notes are now; settles with how many entries are others. */

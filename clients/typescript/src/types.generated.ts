@@ -1631,14 +1631,6 @@ export interface ContextPinParams {
   readonly text?: string | null;
 }
 
-export interface ContextPlanParams {
-  /** (minLength 1, maxLength 128) */
-  readonly conversation: string;
-  /** (minLength 1, maxLength 128) */
-  readonly message?: string | null;
-  readonly answer?: string | null;
-}
-
 export interface ContextRebaseParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -3176,7 +3168,6 @@ export interface MethodParams {
   "workspaced/context/overlay/finished": ContextOverlayFinishedParams;
   "workspaced/context/overlay/unchanged": ContextOverlayUnchangedParams;
   "workspaced/context/pin": ContextPinParams;
-  "workspaced/context/plan": ContextPlanParams;
   "workspaced/context/rebase": ContextRebaseParams;
   "workspaced/context/start": ContextStartParams;
   "workspaced/context/summary": ContextSummaryParams;

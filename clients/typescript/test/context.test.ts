@@ -84,9 +84,6 @@ test("a prompt is given as its provider's body, and the provider's report is rea
 
   const cited = await context.cite(chat, "So it is.[^1]", { message: made.messageId });
   assert.deepEqual(cited.sources, [{ number: 1, title: "Beta", source: "b.md" }]);
-  const plan = await context.plan(chat);
-  assert.match(plan.prompt, /One\?/);
-  assert.deepEqual(await context.planned(chat, '{"calls": []}'), { calls: [], problems: [] });
 });
 
 test("a conversation goes out as a chat file and comes in again", async () => {

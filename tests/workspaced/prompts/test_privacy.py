@@ -93,12 +93,11 @@ def test_what_one_client_may_not_see_is_in_nothing_that_it_asks_for(guarded: Any
         assert (entry["state"], entry["detail"]) == ("failed", "NAMES_ONLY")
         exported = context.export(chat.id)["text"]
         assert [each.layers for each in read_chat(exported).chat.messages] == [{}] * 3, "hashes tell of texts"
-        for made in (prompt, context.plan(chat.id), context.assemble(chat.id, shape="openai"), exported):
+        for made in (prompt, context.assemble(chat.id, shape="openai"), exported):
             assert "1. begin" not in json.dumps(made)
         narrow.call("workspaced/share", {"client": "narrow", "level": "none"})
         for call, *arguments in (
             (context.assemble, chat.id),
-            (context.plan, chat.id),
             (context.rebase, chat.id),
             (context.cite, chat.id, "x"),
             (context.export, chat.id),
@@ -179,19 +178,19 @@ def test_what_the_user_looks_at_is_not_named_where_it_is_withheld(daemon: Any, k
     assert told(talk.ask("And now?")) == []
 
 
-# -- in sources, plans and chat files --
+# -- in sources and chat files --
 
 
-def test_a_note_that_is_withheld_is_in_no_body_no_citation_and_no_plan(daemon: Any) -> None:
+def test_a_note_that_is_withheld_is_in_no_body_and_no_citation(daemon: Any) -> None:
     talk = DaemonTalk(daemon(notes={"b.md": "# Beta\n", "diary.md": "# Diary\n\nThe passphrase is xyzzy.\n"}))
     talk.user("Look.", "diary.md", found("diary.md", "b.md", text="What it says."))
     assert "xyzzy" in json.dumps(talk.prompt(shape="openai")["body"])
-    assert cited(talk) == ["diary.md", "b.md"] and "xyzzy" in talk.context.plan(talk.id)["prompt"]
+    assert cited(talk) == ["diary.md", "b.md"]
     (talk.running.vault / "diary.md").write_text(PRIVATE)
     answer = talk.context.cite(talk.id, "So.[^1] And.[^2]")
     assert [each["source"] for each in answer["sources"]] == ["b.md"] and answer["unknown"] == [1]
     canaries = ("xyzzy", "diary")
-    for made in (answer, talk.context.plan(talk.id), talk.prompt(shape="openai")["body"]["messages"][:-1]):
+    for made in (answer, talk.prompt(shape="openai")["body"]["messages"][:-1]):
         assert telling(made, canaries) == []
     assert "xyzzy" not in json.dumps(talk.prompt(shape="openai"))
 

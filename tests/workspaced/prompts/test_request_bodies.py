@@ -1,4 +1,4 @@
-"""Prompts as providers' bodies, pipelines, usage reports, citations, plans: over the socket of a real daemon."""
+"""Prompts as providers' bodies, pipelines, usage reports, citations: over the socket of a real daemon."""
 
 import json
 import shutil
@@ -361,30 +361,6 @@ def test_an_answer_is_cited_by_the_numbers_that_its_prompt_showed(chat: Talk) ->
     assert chat.client.call("workspaced/log", {"limit": 10_000})["events"] == before
     chat.prompt(pipeline="compression")
     assert chat.context.cite(chat.id, "So it is.[^2] And so.[^7]") == cited, "no answer to a compression is meant"
-
-
-# -- plans --
-
-
-def test_a_plan_is_asked_for_and_what_is_answered_is_checked(client: Any) -> None:
-    chat = begun(client, tools=[TOOL], composer="Answer in verse.")
-    given = {"kind": "tool_result", "id": "s", "search": found(("Web", "https://example.org/x"))}
-    image = {"kind": "image", "id": "pixel.png", "text": f"data:image/png;base64,{PIXEL}"}
-    chat.user("What does Alpha say of it?", "a.md", "gone.md", given, image)
-    chat.context.pin(chat.id, "rules", "text", text="Pinned words.")
-    chat.assistant("", toolCalls=[{"id": "call-1", "name": "look_it_up"}])
-    chat.say(role="user", toolResults=[{"id": "call-1", "name": "look_it_up", "text": "It is there."}])
-    before = len(chat.client.call("workspaced/log", {"limit": 10_000})["events"])
-    plan = chat.context.plan(chat.id)
-    assert "look_up" in json.dumps(plan["schema"]) and "What does Alpha say of it?" in plan["prompt"]
-    held = ("(https://example.org/x)", "(pixel.png)", "rules", "look_it_up", "Answer in verse.")
-    assert all(each in plan["prompt"] for each in held) and "gone.md" not in plan["prompt"]
-    assert "(a.md)" in plan["prompt"] and plan["prompt"].count("A line of many words.") < 50
-    good = json.dumps({"calls": [{"tool": "look_up", "arguments": {}, "why": "to see"}]})
-    assert [each["tool"] for each in chat.context.plan(chat.id, answer=good)["calls"]] == ["look_up"]
-    bad = chat.context.plan(chat.id, answer='{"calls": [{"tool": "fly", "arguments": {}}]}')
-    assert bad["calls"] == [] and bad["problems"]
-    assert len(chat.client.call("workspaced/log", {"limit": 10_000})["events"]) == before
 
 
 # -- beside each other, and too much --

@@ -137,7 +137,7 @@ def talk(running: Any, conversation: str, path: str) -> list[Json]:
     ask("message", messages=[message])
     for shape in SHAPES:
         ask("assemble", **({"shape": shape} if shape else {}))
-    for method in ("plan", "export", "rebase"):
+    for method in ("export", "rebase"):
         ask(method)
     ask("cite", text="As [1] says.")
     wire.close()

@@ -337,7 +337,6 @@ class World:
             ("workspaced/context/message", {**talk, "messages": [message]}),
             ("workspaced/context/message", {**looking, "messages": [whatever]}),
             ("workspaced/context/assemble", looking),
-            ("workspaced/context/plan", talk),
             ("workspaced/context/assemble", talk),
             ("workspaced/context/assemble", {**talk, "shape": "openai"}),
             ("workspaced/context/cite", {**talk, "text": "As [1] and [2] and [9] say."}),

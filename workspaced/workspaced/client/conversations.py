@@ -259,11 +259,6 @@ class ContextMethods(Generic[Result]):
         `{text, sources, unknown, fallback}`."""
         return self._ask("cite", conversation=conversation, text=text, message=message)
 
-    def plan(self, conversation: str, *, message: str | None = None, answer: str | None = None) -> Result:
-        """The request that asks a model which tools a message needs: `{schema, prompt}`; with the model's
-        `answer`: `{calls, problems}`."""
-        return self._ask("plan", conversation=conversation, message=message, answer=answer)
-
     def rebase(self, conversation: str) -> Result:
         """Updates the library to the present text of its notes: `{refreshed, clock}`."""
         return self._ask("rebase", conversation=conversation)

@@ -242,13 +242,6 @@ class Cite(Params, frozen=True):
     """The last message of the answered prompt; None: of the conversation's last prompt."""
 
 
-class Plan(Params, frozen=True):
-    conversation: Id
-    message: Id | None = None
-    answer: str | None = None
-    """The model's answer to the plan's prompt, to be checked."""
-
-
 class Import(Params, frozen=True):
     text: str
     """The chat file's text."""
