@@ -19,9 +19,11 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.assembly.history import continuation_of
 from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.kept_turns import KeptTurns
 from workspaced_tools.prompts.model.types import (
+    PARTS,
     TURN_VERSION,
     Artifact,
     Assembled,
@@ -33,7 +35,7 @@ from workspaced_tools.prompts.model.types import (
     Turn,
 )
 from workspaced_tools.prompts.sources.gather import gather
-from workspaced_tools.prompts.sources.search_block import Document, Search
+from workspaced_tools.prompts.sources.search_block import Document, Search, Source, numbered
 
 ID: Final = ConversationId("talk")
 NOTES_ID: Final = ConversationId("chat")
@@ -395,6 +397,14 @@ def user(made: Assembled) -> str:
     said = [each for each in spoken(made) if each.role == "user"]
     own = [each for each in said if each.content[0].type != "toolResult"]
     return text_of((own or said)[-1]) if said else ""
+
+
+def sources_of(conversation: Conversation, turn: Turn, texts: Any) -> tuple[Source, ...]:
+    """The sources of the turn up to `turn.message`, with the numbers that its prompt shows."""
+    numbers = numbered(turn.artifacts, texts)
+    if PARTS[turn.policy.pipeline].turn:
+        continuation_of(conversation, turn.message, texts, numbers)
+    return numbers.sources
 
 
 def whole(made: Assembled) -> str:

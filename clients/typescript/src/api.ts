@@ -118,24 +118,6 @@ export interface Recorded {
   readonly clock: Clock;
 }
 
-/** A source that the turn's searches found, by the number it has in the prompt. */
-export interface Source {
-  readonly number: number;
-  readonly title: string;
-  /** The path of a note, or a URL. */
-  readonly source: string;
-}
-
-/** An answer with the sources that it cites. */
-export interface Cited {
-  readonly text: string;
-  readonly sources: readonly Source[];
-  /** Numbers that are no source's. */
-  readonly unknown: readonly number[];
-  /** The answer cited nothing: all sources are named at its end. */
-  readonly fallback: boolean;
-}
-
 /** Something of a chat file that was not taken as it stands. */
 export interface ChatWarning {
   /** Of the file, from 1 on. */
@@ -197,7 +179,6 @@ export interface MethodResults {
   "workspaced/blob/put": { readonly bytes: number; readonly sha256?: string };
   "workspaced/context/agents": Recorded & { readonly agents: readonly AgentRole[]; readonly total: number };
   "workspaced/context/assemble": Prompt;
-  "workspaced/context/cite": Cited;
   "workspaced/context/end": Recorded;
   "workspaced/context/export": Exported;
   "workspaced/context/import": Imported;

@@ -1,6 +1,6 @@
 /** Conversations of a runtime, and their prompts. */
 
-import type { AgentRole, Cited, Exported, Imported, MethodName, MethodResults, Recorded } from "./api.js";
+import type { AgentRole, Exported, Imported, MethodName, MethodResults, Recorded } from "./api.js";
 import type {
   ContextAssembleParams,
   ContextImportParams,
@@ -90,11 +90,6 @@ export class Context {
   /** Tells what the provider counted of a prompt, by its own report or in tokens: estimates get better by it. */
   usage(params: ContextUsageParams): Promise<Recorded> {
     return this.#ask("workspaced/context/usage", params);
-  }
-
-  /** An answer to a prompt, by default to the last one, with the sources that it cites. */
-  cite(conversation: string, text: string, options: { message?: string } = {}): Promise<Cited> {
-    return this.#ask("workspaced/context/cite", { ...options, conversation, text });
   }
 
   /** Gives the library what its notes are now; settles with how many entries are others. */

@@ -20,7 +20,6 @@ export { type Subscription } from "./subscription.js";
 export type {
   AgentRole,
   ChatWarning,
-  Cited,
   Clock,
   ConnectionState,
   ConnectOptions,

@@ -1452,14 +1452,6 @@ export interface ContextAssembleParams {
   readonly cachedContent?: string | null;
 }
 
-export interface ContextCiteParams {
-  /** (minLength 1, maxLength 128) */
-  readonly conversation: string;
-  readonly text: string;
-  /** (minLength 1, maxLength 128) */
-  readonly message?: string | null;
-}
-
 export interface ContextEndParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -3158,7 +3150,6 @@ export interface MethodParams {
   "workspaced/clients": ClientsParams;
   "workspaced/context/agents": ContextAgentsParams;
   "workspaced/context/assemble": ContextAssembleParams;
-  "workspaced/context/cite": ContextCiteParams;
   "workspaced/context/end": ContextEndParams;
   "workspaced/context/export": ContextExportParams;
   "workspaced/context/import": ContextImportParams;

@@ -81,9 +81,6 @@ test("a prompt is given as its provider's body, and the provider's report is rea
   assert.equal((await failure(context.assemble(chat, { shape: "none" }))).code, "UNKNOWN_SHAPE");
   const alone = await context.assemble(chat, { pipeline: "refactor" });
   assert.ok(alone.seq > made.seq && alone.body === undefined && alone.messages.length > 0);
-
-  const cited = await context.cite(chat, "So it is.[^1]", { message: made.messageId });
-  assert.deepEqual(cited.sources, [{ number: 1, title: "Beta", source: "b.md" }]);
 });
 
 test("a conversation goes out as a chat file and comes in again", async () => {

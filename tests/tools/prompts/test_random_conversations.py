@@ -24,7 +24,6 @@ from workspaced_events.projections.conversations import Conversation, compacted,
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.citations.renumber import sources_of
 from workspaced_tools.prompts.model.sent_so_far import read_turn
 from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, Assembled, Turn
 from workspaced_tools.prompts.sources.search_block import Document
@@ -403,7 +402,7 @@ def is_valid_for_providers(made: Assembled) -> None:
 
 def numbers_its_sources(before: Conversation, turn: Turn, made: Assembled, texts: Any) -> None:
     """Each source that the turn shows has the number that its catalogue says."""
-    catalogue = {(each.number, each.source) for each in sources_of(before, turn, texts)}
+    catalogue = {(each.number, each.source) for each in w.sources_of(before, turn, texts)}
     assert sorted(number for number, _ in catalogue) == list(range(1, len(catalogue) + 1))
     lines = w.layer_text(made, "L3_TURN").splitlines()
     shown = {

@@ -29,11 +29,6 @@ def found(*sources: str, text: str = "xyzzy") -> dict[str, Any]:
     return {"kind": "tool_result", "id": "s", "search": {"query": "it", "documents": documents}}
 
 
-def cited(talk: Talk) -> list[str]:
-    """The sources that the last prompt's answer may cite."""
-    return [each["source"] for each in talk.context.cite(talk.id, "x")["sources"]]
-
-
 def told(what: Any) -> list[str]:
     return telling(what, CANARIES)
 
@@ -99,7 +94,6 @@ def test_what_one_client_may_not_see_is_in_nothing_that_it_asks_for(guarded: Any
         for call, *arguments in (
             (context.assemble, chat.id),
             (context.rebase, chat.id),
-            (context.cite, chat.id, "x"),
             (context.export, chat.id),
             (context.import_chat, exported),
         ):
@@ -178,20 +172,15 @@ def test_what_the_user_looks_at_is_not_named_where_it_is_withheld(daemon: Any, k
     assert told(talk.ask("And now?")) == []
 
 
-# -- in sources and chat files --
+# -- in bodies and chat files --
 
 
-def test_a_note_that_is_withheld_is_in_no_body_and_no_citation(daemon: Any) -> None:
+def test_a_note_that_is_withheld_is_in_no_body(daemon: Any) -> None:
     talk = DaemonTalk(daemon(notes={"b.md": "# Beta\n", "diary.md": "# Diary\n\nThe passphrase is xyzzy.\n"}))
     talk.user("Look.", "diary.md", found("diary.md", "b.md", text="What it says."))
     assert "xyzzy" in json.dumps(talk.prompt(shape="openai")["body"])
-    assert cited(talk) == ["diary.md", "b.md"]
     (talk.running.vault / "diary.md").write_text(PRIVATE)
-    answer = talk.context.cite(talk.id, "So.[^1] And.[^2]")
-    assert [each["source"] for each in answer["sources"]] == ["b.md"] and answer["unknown"] == [1]
-    canaries = ("xyzzy", "diary")
-    for made in (answer, talk.prompt(shape="openai")["body"]["messages"][:-1]):
-        assert telling(made, canaries) == []
+    assert telling(talk.prompt(shape="openai")["body"]["messages"][:-1], ("xyzzy", "diary")) == []
     assert "xyzzy" not in json.dumps(talk.prompt(shape="openai"))
 
 
@@ -209,8 +198,9 @@ def test_a_note_that_moved_to_where_it_is_withheld_leaves_by_its_former_name(dae
         (running.vault / new).write_text(PRIVATE)
     exported = talk.context.export(talk.id)
     assert exported["withheld"] == 1 and "b.md" in exported["text"]
-    assert cited(searching) == ["b.md"]
-    for made in (exported["text"], talk.ask("And now?")["messages"]):
+    found_now = searching.context.export(searching.id)["text"]
+    assert "b.md" in found_now
+    for made in (exported["text"], found_now, talk.ask("And now?")["messages"]):
         assert telling(made, ("xyzzy", "old.md", "new.md")) == []
 
 
@@ -228,7 +218,6 @@ def test_a_note_that_was_found_private_is_no_source_by_any_of_its_names(daemon: 
     talk.prompt()
     talk.stop()
     talk.start()
-    assert cited(talk) == list(shown)
     exported = talk.context.export(talk.id)
     [attachment] = read_chat(exported["text"]).chat.messages[0].attachments
     assert [each["source"] for each in json.loads(attachment.text or "")["documents"]] == list(shown)

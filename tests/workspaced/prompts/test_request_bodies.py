@@ -1,4 +1,4 @@
-"""Prompts as providers' bodies, pipelines, usage reports, citations: over the socket of a real daemon."""
+"""Prompts as providers' bodies, pipelines, usage reports: over the socket of a real daemon."""
 
 import json
 import shutil
@@ -340,27 +340,6 @@ def test_usage_that_says_nothing_clear_is_refused(client: Any, usage: Json) -> N
     if usage == {"report": REPORTS["openai"]}:
         assert all(name in error.hint for name in SHAPES), "whose reports are known"
     assert chat.told("usage_reported") == []
-
-
-# -- citations --
-
-
-def test_an_answer_is_cited_by_the_numbers_that_its_prompt_showed(chat: Talk) -> None:
-    documents = found(("Beta", "b.md"), ("Web", "https://example.org/x"))
-    message = chat.user("What?", {"kind": "tool_result", "id": "s", "search": documents})
-    chat.prompt()
-    chat.say(role="assistant", text="Later.")
-    before = chat.client.call("workspaced/log", {"limit": 10_000})["events"]
-    cited = chat.context.cite(chat.id, "So it is.[^2] And so.[^7]", message=message)
-    assert [(each["number"], each["title"], each["source"]) for each in cited["sources"]] == [
-        (1, "Web", "https://example.org/x")
-    ]
-    assert cited["unknown"] == [7] and not cited["fallback"] and "So it is.[^1]" in cited["text"]
-    assert chat.context.cite(chat.id, "So it is.[^2] And so.[^7]") == cited
-    assert chat.context.cite(chat.id, "Nothing cited.")["fallback"]
-    assert chat.client.call("workspaced/log", {"limit": 10_000})["events"] == before
-    chat.prompt(pipeline="compression")
-    assert chat.context.cite(chat.id, "So it is.[^2] And so.[^7]") == cited, "no answer to a compression is meant"
 
 
 # -- beside each other, and too much --

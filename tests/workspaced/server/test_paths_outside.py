@@ -139,7 +139,6 @@ def talk(running: Any, conversation: str, path: str) -> list[Json]:
         ask("assemble", **({"shape": shape} if shape else {}))
     for method in ("export", "rebase"):
         ask(method)
-    ask("cite", text="As [1] says.")
     wire.close()
     return found
 

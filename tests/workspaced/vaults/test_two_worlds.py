@@ -339,7 +339,6 @@ class World:
             ("workspaced/context/assemble", looking),
             ("workspaced/context/assemble", talk),
             ("workspaced/context/assemble", {**talk, "shape": "openai"}),
-            ("workspaced/context/cite", {**talk, "text": "As [1] and [2] and [9] say."}),
             ("workspaced/context/export", talk),
             ("workspaced/context/rebase", talk),
             ("workspaced/context/import", {"text": CHAT, "conversation": f"chat-{self.messages}", **SETTINGS}),

@@ -19,7 +19,6 @@ from ..prompts import commands, compacting, transfer
 from ..prompts import params as p
 from ..prompts import start as starting
 from ..prompts.assemble import assemble
-from ..prompts.cite import cite
 from ..service.service import Service
 from ..service.session import Method, Session
 
@@ -190,7 +189,6 @@ METHODS: Final = {
     "workspaced/context/overlay/confirm": Method(OverlayConfirm, overlay_confirm, works_paused=True),
     "workspaced/context/overlay/finished": Method(OverlayFinished, overlay_finished, works_paused=True),
     "workspaced/context/overlay/unchanged": Method(OverlayUnchanged, overlay_unchanged, works_paused=True),
-    "workspaced/context/cite": Method(p.Cite, answering(cite)),
     "workspaced/context/usage": Method(p.Usage, recording(commands.report_usage), works_paused=True),
     "workspaced/context/rebase": Method(p.Named, rebase),
     "workspaced/context/summary": Method(p.Summarise, recording(commands.set_summary)),

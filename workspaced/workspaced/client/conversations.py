@@ -254,11 +254,6 @@ class ContextMethods(Generic[Result]):
         """
         return self._ask("usage", conversation=conversation, **reported)
 
-    def cite(self, conversation: str, text: str, *, message: str | None = None) -> Result:
-        """An answer to a prompt, by default the last one, with the sources that it cites:
-        `{text, sources, unknown, fallback}`."""
-        return self._ask("cite", conversation=conversation, text=text, message=message)
-
     def rebase(self, conversation: str) -> Result:
         """Updates the library to the present text of its notes: `{refreshed, clock}`."""
         return self._ask("rebase", conversation=conversation)

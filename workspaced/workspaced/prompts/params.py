@@ -234,14 +234,6 @@ class Assemble(Params, frozen=True):
     """The Gemini resource that caches the first two layers; the body leaves them out."""
 
 
-class Cite(Params, frozen=True):
-    conversation: Id
-    text: str
-    """The model's answer."""
-    message: Id | None = None
-    """The last message of the answered prompt; None: of the conversation's last prompt."""
-
-
 class Import(Params, frozen=True):
     text: str
     """The chat file's text."""

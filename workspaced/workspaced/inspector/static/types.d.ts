@@ -868,7 +868,7 @@ export interface ToolCount {
 export interface Trace {
   readonly seq: number;
   readonly time: string;
-  readonly kind: "asked" | "attached" | "cited" | "file" | "leftOut" | "looked" | "memory" | "navigation" | "prompt" | "refused" | "sharing" | "told";
+  readonly kind: "asked" | "attached" | "file" | "leftOut" | "looked" | "memory" | "navigation" | "prompt" | "refused" | "sharing" | "told";
   readonly sentence: string;
   readonly agent: string | null;
   readonly revision: string | null;
