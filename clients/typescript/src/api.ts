@@ -118,24 +118,11 @@ export interface Recorded {
   readonly clock: Clock;
 }
 
-/** Something of a chat file that was not taken as it stands. */
-export interface ChatWarning {
-  /** Of the file, from 1 on. */
-  readonly line: number;
-  readonly code: string;
-  readonly message: string;
-  /** Notes that may have been meant. */
-  readonly candidates: readonly string[];
-}
-
 /** A conversation as a chat file. */
 export interface Exported extends Recorded {
   readonly text: string;
-  /** What it may be called. */
-  readonly fileName: string;
   /** The number of parts left out because they name withheld notes. */
   readonly withheld: number;
-  readonly warnings: readonly ChatWarning[];
 }
 
 /** A conversation from a chat file. */
@@ -143,7 +130,6 @@ export interface Imported extends Recorded {
   readonly conversation: string;
   /** Ids of its messages, in their order. */
   readonly messages: readonly string[];
-  readonly warnings: readonly ChatWarning[];
 }
 
 /** What is put into a request to a provider. */

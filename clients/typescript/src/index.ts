@@ -19,7 +19,6 @@ export { overlayFetch, type OverlayOptions } from "./overlay/fetch.js";
 export { type Subscription } from "./subscription.js";
 export type {
   AgentRole,
-  ChatWarning,
   Clock,
   ConnectionState,
   ConnectOptions,

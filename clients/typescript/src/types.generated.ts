@@ -295,7 +295,7 @@ export interface ContextFoldedEvent {
   readonly source: string;
   readonly vault: string | null;
   readonly data: {
-    readonly reason: "asked" | "budget" | "each_turn" | "edited" | "gone" | "imported" | "pays" | "summary" | "turns" | "withheld";
+    readonly reason: "asked" | "budget" | "each_turn" | "edited" | "gone" | "pays" | "summary" | "turns" | "withheld";
     readonly library: ReadonlyArray<{
       readonly id: string;
       readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";

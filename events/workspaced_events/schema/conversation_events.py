@@ -332,9 +332,7 @@ class LeftOut(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 class ContextFolded(ConversationData, frozen=True):
     """The only event that shortens what earlier turns sent. The library holds what is still in use."""
 
-    reason: Literal[
-        "budget", "asked", "pays", "summary", "turns", "each_turn", "imported", "withheld", "gone", "edited"
-    ]
+    reason: Literal["budget", "asked", "pays", "summary", "turns", "each_turn", "withheld", "gone", "edited"]
     library: tuple[LibraryEntry, ...]
     """The library from now on."""
     up_to: Annotated[MessageId, Redact.ID] | None = None

@@ -145,11 +145,11 @@ def talk(running: Any, conversation: str, path: str) -> list[Json]:
 
 def chat(path: str) -> str:
     """A chat file that names `path` in each of the ways such a file can."""
-    comment = json.dumps({"id": "m1", "at": "2026-03-01T12:00:30.000000Z", "attachments": attached(path)})
+    comment = json.dumps({"id": "m1", "attachments": attached(path)})
     line = " ".join(path.split())
     return (
         "---\nworkspaced-chat: 1\n---\n\n**user** · 2026-03-01 12:00\n"
-        f"[Context: Notes: {line}, {line}.md | Tags: x]\n"
+        f"[Context: {line}, {line}.md]\n"
         f"<!-- workspaced: {comment} -->\n\nSee [[{line}]].\n\n**assistant**\nNo.\n"
     )
 

@@ -267,7 +267,7 @@ class ContextMethods(Generic[Result]):
         return self._ask("end", conversation=conversation)
 
     def export(self, conversation: str) -> Result:
-        """The conversation as a chat file: `{text, fileName, withheld, warnings, clock}`."""
+        """The conversation as a chat file: `{text, withheld, clock}`."""
         return self._ask("export", conversation=conversation)
 
     def import_chat(
@@ -280,10 +280,9 @@ class ContextMethods(Generic[Result]):
         context_window: int | None = None,
         output_reserve: int | None = None,
     ) -> Result:
-        """Imports a conversation from a chat file: `{conversation, messages, warnings, clock}`.
+        """Imports a conversation from a chat file: `{conversation, messages, clock}`.
 
-        The arguments override the settings of the file. Window and reserve have defaults, each with a warning;
-        provider and model have none.
+        The arguments override what the file says.
         """
         return self._ask(
             "import",

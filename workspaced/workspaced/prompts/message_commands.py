@@ -31,7 +31,7 @@ Uploaded = Callable[[str], bytes]
 
 def nothing_uploaded(sha256: str) -> bytes:
     """For messages that can only have texts of their own."""
-    raise AssertionError(sha256)
+    raise InvalidArgument(f"The text {sha256} was not uploaded.", hint="Give the text itself.")
 
 
 def recorded(

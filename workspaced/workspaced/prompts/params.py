@@ -31,7 +31,7 @@ Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 """Names a text uploaded with workspaced/blob/put."""
 
 
-class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     """Parameters of a method, or a part of them; an unknown one is an error."""
 
 
@@ -238,7 +238,7 @@ class Import(Params, frozen=True):
     text: str
     """The chat file's text."""
     conversation: Id | None = None
-    """None: the id in the file if it is free, else a new one."""
+    """None: the id in the file."""
     provider: Name | None = None
     """This and the next three override the settings in the file."""
     model: Name | None = None
