@@ -23,7 +23,6 @@ from workspaced_tools.prompts.assembly.history import continuation_of
 from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.kept_turns import KeptTurns
 from workspaced_tools.prompts.model.types import (
-    PARTS,
     TURN_VERSION,
     Artifact,
     Assembled,
@@ -282,12 +281,9 @@ class NotesTalk(ConversationLog):
         """Something whose text the runtime gives."""
         return c.Attachment(kind, name, self._keep(text), title)
 
-    def selection(
-        self, name: str, text: str | None = None, before: str | None = None, after: str | None = None
-    ) -> c.Attachment:
-        """Selected text, or a cursor, as an editor gives it."""
-        parts = map(self._keep, (before, after))
-        return c.Attachment("selected_text", name, self._keep(text), None, "text", *parts)
+    def selection(self, name: str, text: str) -> c.Attachment:
+        """Selected text, as an editor gives it."""
+        return c.Attachment("selected_text", name, self._keep(text))
 
     def found(self, query: str, *documents: Document) -> str:
         """The blob of what a search found."""
@@ -402,7 +398,7 @@ def user(made: Assembled) -> str:
 def sources_of(conversation: Conversation, turn: Turn, texts: Any) -> tuple[Source, ...]:
     """The sources of the turn up to `turn.message`, with the numbers that its prompt shows."""
     numbers = numbered(turn.artifacts, texts)
-    if PARTS[turn.policy.pipeline].turn:
+    if turn.policy.pipeline == "chat":
         continuation_of(conversation, turn.message, texts, numbers)
     return numbers.sources
 

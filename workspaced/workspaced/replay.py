@@ -534,7 +534,7 @@ class Prompt:
         recorded = data.shape
         if recorded is None or shape not in (None, recorded.name):
             recorded = Shape(name=shape or "openai", body_hash="")
-        return rebuild_request_body(data, recorded, envelope, settings, self._part.blob).body
+        return rebuild_request_body(recorded, envelope, settings, self._part.blob).body
 
     def _conversation(self) -> Conversation:
         data: PromptAssembled = self.event.data

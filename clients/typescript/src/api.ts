@@ -130,6 +130,8 @@ export interface Imported extends Recorded {
   readonly conversation: string;
   /** Ids of its messages, in their order. */
   readonly messages: readonly string[];
+  /** Ids of what answered messages attached: no prompt shows it until it is attached again. */
+  readonly lost: readonly string[];
 }
 
 /** What is put into a request to a provider. */
@@ -154,7 +156,6 @@ export interface AgentRole {
   readonly tools?: readonly string[];
   /** Their kinds. */
   readonly pins?: readonly string[];
-  readonly pipeline?: Pipeline;
   /** Why it cannot be used. */
   readonly problem?: string;
 }
@@ -175,12 +176,10 @@ export interface MethodResults {
   "workspaced/context/overlay/confirm": { readonly recorded: boolean };
   "workspaced/context/overlay/finished": { readonly recorded: boolean; readonly reason: string | null };
   "workspaced/context/pin": Recorded;
-  /** How many entries of the library are others now. */
-  "workspaced/context/rebase": Recorded & { readonly refreshed: number };
   /** With `agent` what its role gave: null where it gave nothing, or the parameters did. */
   "workspaced/context/start": Recorded & {
     readonly conversation: string;
-    readonly agent?: { readonly tools: readonly string[] | null; readonly pipeline: Pipeline | null };
+    readonly agent?: { readonly tools: readonly string[] | null };
   };
   "workspaced/context/summary": Recorded;
   "workspaced/context/unpin": Recorded;

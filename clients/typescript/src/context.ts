@@ -39,7 +39,7 @@ export class Context {
     return (await this.#ask("workspaced/context/start", params)).conversation;
   }
 
-  /** The roles that `start` may name as its `agent`, with the tools and the pipeline of each. */
+  /** The roles that `start` may name as its `agent`, with the tools of each. */
   async agents(vault?: string): Promise<readonly AgentRole[]> {
     return (await this.#ask("workspaced/context/agents", vault === undefined ? {} : { vault })).agents;
   }
@@ -90,11 +90,6 @@ export class Context {
   /** Tells what the provider counted of a prompt, by its own report or in tokens: estimates get better by it. */
   usage(params: ContextUsageParams): Promise<Recorded> {
     return this.#ask("workspaced/context/usage", params);
-  }
-
-  /** Gives the library what its notes are now; settles with how many entries are others. */
-  async rebase(conversation: string): Promise<number> {
-    return (await this.#ask("workspaced/context/rebase", { conversation })).refreshed;
   }
 
   /** Sets what stands for the messages up to one, that one included. */

@@ -633,10 +633,6 @@ export interface MessageAddedEvent {
       readonly title?: string | null;
       /** (default "text") */
       readonly form?: "search" | "text";
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly beforeSha256?: string | null;
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly afterSha256?: string | null;
       /** (default false) */
       readonly resolved?: boolean;
     }>;
@@ -708,10 +704,6 @@ export interface MessageReplacedEvent {
       readonly title?: string | null;
       /** (default "text") */
       readonly form?: "search" | "text";
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly beforeSha256?: string | null;
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly afterSha256?: string | null;
       /** (default false) */
       readonly resolved?: boolean;
     }>;
@@ -987,7 +979,7 @@ export interface PromptAssembledEvent {
     /** (default 0) */
     readonly elided?: number;
     /** (default "chat") */
-    readonly pipeline?: "chat" | "completion" | "compression" | "refactor";
+    readonly pipeline?: "chat" | "compression";
     readonly shape?: {
       readonly name: string;
       /** (pattern ^[0-9a-f]{64}$) */
@@ -1445,7 +1437,7 @@ export interface ContextAssembleParams {
   /** (default true) */
   readonly layers?: boolean;
   /** (default "chat") */
-  readonly pipeline?: "chat" | "completion" | "compression" | "refactor";
+  readonly pipeline?: "chat" | "compression";
   /** (minLength 1, maxLength 200) */
   readonly shape?: string | null;
   /** (minLength 1, maxLength 200) */
@@ -1496,8 +1488,6 @@ export interface ContextMessageParams {
       /** (maxLength 512) */
       readonly title?: string | null;
       readonly search?: ContextMessageParamsSearch | null;
-      readonly before?: string | null;
-      readonly after?: string | null;
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
     }>;
@@ -1621,11 +1611,6 @@ export interface ContextPinParams {
   /** (maxLength 1024) */
   readonly folder?: string | null;
   readonly text?: string | null;
-}
-
-export interface ContextRebaseParams {
-  /** (minLength 1, maxLength 128) */
-  readonly conversation: string;
 }
 
 export interface ContextStartParams {
@@ -3159,7 +3144,6 @@ export interface MethodParams {
   "workspaced/context/overlay/finished": ContextOverlayFinishedParams;
   "workspaced/context/overlay/unchanged": ContextOverlayUnchangedParams;
   "workspaced/context/pin": ContextPinParams;
-  "workspaced/context/rebase": ContextRebaseParams;
   "workspaced/context/start": ContextStartParams;
   "workspaced/context/summary": ContextSummaryParams;
   "workspaced/context/unpin": ContextUnpinParams;

@@ -46,14 +46,12 @@ test("a conversation is told, and its prompts hold each note once", async () => 
   assert.equal(second.messageId, id);
   assert.equal(sent(second).split("# Alpha").length, 2);
   assert.match(sent(second), /Count on\./);
-  assert.equal(await context.rebase(chat), 0);
   assert.equal((await context.assemble(chat, { layers: false })).layers[0]?.text, "");
 
   await context.unpin(chat, "rules");
   await context.summary({ conversation: chat, text: "Counting.", upTo: "m1" });
   await context.remove(chat, id, { following: true });
   assert.equal((await context.assemble(chat)).messages.at(-1)?.role, "assistant");
-  assert.equal((await failure(context.assemble(chat, { pipeline: "refactor" }))).code, "INVALID_ARGUMENT");
   await context.end(chat);
   assert.equal((await failure(context.assemble(chat))).code, "UNKNOWN_CONVERSATION");
 });
@@ -79,7 +77,7 @@ test("a prompt is given as its provider's body, and the provider's report is rea
   const usage = { input_tokens: 100, cache_read_input_tokens: 900, output_tokens: 1 };
   await context.usage({ conversation: chat, report: usage });
   assert.equal((await failure(context.assemble(chat, { shape: "none" }))).code, "UNKNOWN_SHAPE");
-  const alone = await context.assemble(chat, { pipeline: "refactor" });
+  const alone = await context.assemble(chat, { pipeline: "compression" });
   assert.ok(alone.seq > made.seq && alone.body === undefined && alone.messages.length > 0);
 });
 
@@ -105,15 +103,15 @@ test("a long text is uploaded in parts that break no character, and a message na
 });
 
 test("a role gives what the caller does not, and an unknown one is refused with those that there are", async () => {
-  const agents = { reviewer: { system: "You review.", tools: ["search_workspace"], pipeline: "refactor" } };
+  const agents = { reviewer: { system: "You review.", tools: ["search_workspace"] } };
   const own = await Daemon.start({ env: { WORKSPACED_AGENTS: JSON.stringify(agents) } });
   const client = await own.client();
   const started = await client.request("workspaced/context/start", { ...SETTINGS, agent: "reviewer" });
-  assert.deepEqual(started.agent, { tools: ["search_workspace"], pipeline: "refactor" });
+  assert.deepEqual(started.agent, { tools: ["search_workspace"] });
   await client.context.message(started.conversation, { role: "user", text: "And?" });
   assert.match(sent(await client.context.assemble(started.conversation)), /You review\./);
   assert.deepEqual(await client.context.agents(), [
-    { name: "reviewer", source: "settings", tools: ["search_workspace"], pipeline: "refactor" },
+    { name: "reviewer", source: "settings", tools: ["search_workspace"] },
   ]);
   const error = await failure(client.context.start({ ...SETTINGS, agent: "nobody" }));
   assert.ok(error instanceof RemoteError && error.code === "UNKNOWN_AGENT" && error.hint === "Roles: reviewer.");

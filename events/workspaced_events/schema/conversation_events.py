@@ -24,7 +24,7 @@ ArtifactKind = Literal[
     "dataview",
 ]
 AttachmentKind = Literal[ArtifactKind, "folder", "tag"]
-Pipeline = Literal["chat", "completion", "refactor", "compression"]
+Pipeline = Literal["chat", "compression"]
 """A prompt's purpose: decides its layers and how it is kept within the budget."""
 Form = Literal["text", "search"]
 """The format of an inline text: plain text, or the JSON of a search (prompts/sources/search_block.py)."""
@@ -56,10 +56,6 @@ class Attachment(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     """The text the runtime sent inline; a note's text is read when a prompt is assembled."""
     title: Text | None = None
     form: Annotated[Form, Redact.PUBLIC] = "text"
-    before_sha256: Sha256 | None = None
-    """selected_text: the text before the selection; an empty selection is a cursor."""
-    after_sha256: Sha256 | None = None
-    """selected_text: the text after the selection."""
     resolved: bool = False
     """Whether the daemon filled in `id`: the active note, or the place of the selection, when the message came.
     Empty: there was none."""

@@ -126,7 +126,7 @@ class TestTheLibrary:
         assert [each.id for each in library_of(talk, M3)] == ["b", "c"]
 
 
-@pytest.mark.parametrize("other", ["completion", "refactor", "compression"])
+@pytest.mark.parametrize("other", ["compression"])
 class TestOtherPipelines:
     def test_do_not_use_the_library(self, other: c.Pipeline) -> None:
         talk = talk_of(said(M1), fold(entry("a", M1)), said(M2), prompt(M2), prompt(M2, pipeline=other))

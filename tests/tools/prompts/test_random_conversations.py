@@ -33,7 +33,6 @@ SIZES = (0, 60, 400, 3_000)
 WINDOWS = (200_000, 200_000, 12_000, 6_000, 2_500)
 RESERVE = 500
 COMPOSER, ADAPTER = "COMPOSER: answer in lists.", "ADAPTER: no tables."
-OTHERS: tuple[c.Pipeline, ...] = ("completion", "refactor", "compression")
 NEVER_KEPT = {"selected_text", "tool_result", "skill", "image"}
 PINS: tuple[tuple[c.ProviderKind, dict[str, Any]], ...] = (
     ("text", {"text": "Pinned words."}),
@@ -123,8 +122,7 @@ class Talk:
                 c.Attachment("folder", "work"),
                 c.Attachment("tag", "none"),
                 self.chat.given("selected_text", f"a.md#L1-L{n}", f"Selected {n}."),
-                self.chat.selection(f"b.md#L{n}-L{n}", f"Selected {n}.", f"Before {n}.", f"After {n}."),
-                self.chat.selection(f"b.md#L{n}-L{n}", None, f"Before {n}."),
+                self.chat.selection(f"b.md#L{n}-L{n}", f"Selected {n}."),
                 self.chat.search(f"search {n % 3}", "q", *self.documents(n, m)),
                 self.chat.given("url", f"https://x.test/{n % 3}", f"A page {n % 3}."),
                 self.chat.given("tool_result", f"call {n}", f"Found {n}.", "look_up"),
@@ -142,13 +140,12 @@ class Talk:
         ]
 
     def ask_otherwise(self, n: int, m: int) -> None:
-        """In another pipeline, for a message that is there or for a new one."""
-        pipeline = OTHERS[m % 3]
-        name = self._some_message(n) if pipeline == "compression" or n % 2 else None
+        """For a summary up to a message that is there, or to a new one."""
+        name = self._some_message(n)
         if name is None:
             name = self.chat.say("" if n % 3 else f"Do {n}.", *self.attachments(n, m))
         before = self.chat.now
-        turn = self.chat.acquired(name, pipeline=pipeline, rebase=n % 5 == 0)
+        turn = self.chat.acquired(name, pipeline="compression", rebase=n % 5 == 0)
         try:
             made = assemble(before, turn, self.chat.texts, self.chat.kept)
         except (BudgetExceeded, ArgumentInvalid):
@@ -315,14 +312,9 @@ class Talk:
             before.elided_until,
             before.last_prompt(),
         )
-        if turn.policy.pipeline == "compression":
-            assert (w.system(made), w.layer_text(made, "L5_USER")) == (COMPRESSION_SYSTEM, COMPRESSION_TASK)
-            assert w.layer_text(made, "L3_TURN") == "" and COMPOSER not in w.whole(made)
-        else:
-            assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
-            assert [w.whole(made).count(text) for text in (COMPOSER, ADAPTER)] == [1, 1]
-            has_what_is_attached(turn, made, self.chat.texts)
-            assert w.layer_text(made, "L4_STRIP") == ""
+        assert turn.policy.pipeline == "compression"
+        assert (w.system(made), w.layer_text(made, "L5_USER")) == (COMPRESSION_SYSTEM, COMPRESSION_TASK)
+        assert w.layer_text(made, "L3_TURN") == "" and COMPOSER not in w.whole(made)
 
 
 # -- what holds of every prompt --

@@ -97,7 +97,6 @@ PAUSED: dict[str, dict[str, Any]] = {
         "open": True,
         "chat": "0" * 64,
     },
-    "workspaced/context/rebase": {"conversation": "chat"},
     "workspaced/context/summary": {"conversation": "chat", "text": "So far.", "upTo": "m1"},
     "workspaced/context/import": {"text": "# Chat\n"},
 }

@@ -33,9 +33,7 @@ WORDS: Final = TEXT.map(lambda text: text.strip("\n") or None)
 MAYBE: Final = st.none() | TEXT
 DOCUMENT: Final = st.builds(p.Document, TEXT, NAME, TEXT)
 SEARCH: Final = st.none() | st.builds(p.Search, TEXT, st.lists(DOCUMENT, max_size=2))
-ATTACHED: Final = st.builds(
-    p.Attached, st.sampled_from(get_args(AttachmentKind)), TEXT, MAYBE, MAYBE, SEARCH, MAYBE, MAYBE
-)
+ATTACHED: Final = st.builds(p.Attached, st.sampled_from(get_args(AttachmentKind)), TEXT, MAYBE, MAYBE, SEARCH)
 MESSAGE: Final = st.builds(
     p.Message,
     st.sampled_from(get_args(Role)),

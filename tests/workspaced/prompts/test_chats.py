@@ -99,7 +99,7 @@ def full(client: Any) -> str:
             "work/plan.md",
             "work/b, c | d].md",
             {"kind": "active_note", "id": "a.md", "title": "Alpha"},
-            {"kind": "selected_text", "id": "a.md#L1-L2", "text": "words", "before": "<", "after": ">"},
+            {"kind": "selected_text", "id": "a.md#L1-L2", "text": "words"},
             {"kind": "url", "id": "https://example.org/", "text": "page --> end"},
             {"kind": "folder", "id": "work"},
             {"kind": "tag", "id": "todo"},
@@ -141,9 +141,7 @@ def test_what_is_exported_is_imported_as_the_same_conversation(client: Any) -> N
     chat = read_chat(made["text"])
     assert chat.fields == {"conversation": talk, **WIRE}
     assert [each.id for each in chat.messages] == ["m1", "c1", "m2", "a1", "s1", "m3"]
-    assert chat.messages[0].attachments[3] == p.Attached(
-        "selected_text", "a.md#L1-L2", "words", before="<", after=">"
-    )
+    assert chat.messages[0].attachments[3] == p.Attached("selected_text", "a.md#L1-L2", "words")
     assert chat.messages[0].attachments[-1] == p.Attached("image", "small.png"), "its bytes stay out"
     again = load(client, made["text"], conversation=name())
     assert again["messages"] == ["m1", "c1", "m2", "a1", "s1", "m3"]
@@ -157,6 +155,7 @@ def test_prompts_of_an_imported_chat_repeat_its_words_and_read_what_is_not_answe
     answer = {"role": "assistant", "text": "That."}
     client.context.message(talk, user("m1", "What?", "a.md"), {"id": "a1", **answer}, user("m2", "So?", later))
     made = load(client, export(client, talk)["text"], conversation=name())
+    assert made["lost"] == ["a.md"]
     prompt = client.context.assemble(made["conversation"])
     shown = json.dumps(prompt["messages"])
     assert "What?" in shown and "The newest words." in shown and "The first note." not in shown

@@ -211,10 +211,8 @@ def test_a_fold_by_request_leaves_each_note_as_it_is_now(chat: Talk, shared: Any
     chat.assistant("Read.")
     notes["edited"].write_text("# edited\n\nNew edited.\n")
     notes["gone"].unlink()
-    assert chat.client.context.rebase(chat.id)["refreshed"] == 2
-    assert chat.client.context.rebase(chat.id)["refreshed"] == 0
     chat.user("Now?")
-    prompt = chat.prompt()
+    prompt = chat.prompt(rebase=True)
     assert "New edited." in system(prompt) and "Old kept." in sent(prompt)
     assert not any(text in sent(prompt) for text in ("Old edited.", "Old gone."))
     assert not prompt["manifest"]["warnings"]
@@ -256,7 +254,6 @@ INVALID: list[tuple[str, dict[str, Any]]] = [
     ("pin", {"id": "p", "kind": "workspace", "path": "a.md"}),
     ("pin", {"id": "p", "kind": "note", "path": ".a.md"}),
     ("pin", {"id": "p", "kind": "folder", "folder": "a//b"}),
-    ("assemble", {"message": "m2", "pipeline": "refactor"}),
     ("assemble", {"pipeline": "poem"}),
     ("assemble", {"cachedContent": "cachedContents/1"}),
     ("usage", {"inputTokens": -1, "cachedInInput": True}),
@@ -354,7 +351,7 @@ def test_what_is_answered_and_recorded_fits_its_schema(chat: Talk) -> None:
     chat.assistant("Two.", toolCalls=[{"id": "t", "name": "t"}], thinking=[{"text": "Hm."}])
     chat.say(role="user", toolResults=[{"id": "t", "name": "t", "text": "r"}], id="last")
     Draft202012Validator(SCHEMAS["prompt"]).validate(chat.prompt())
-    context.rebase(chat.id)
+    context.assemble(chat.id, rebase=True)
     context.summary(chat.id, "Short.", up_to="last")
     context.unpin(chat.id, "p")
     context.message(chat.id, remove="last")

@@ -92,7 +92,6 @@ def test_what_one_client_may_not_see_is_in_nothing_that_it_asks_for(guarded: Any
         narrow.call("workspaced/share", {"client": "narrow", "level": "none"})
         for call, *arguments in (
             (context.assemble, chat.id),
-            (context.rebase, chat.id),
             (context.export, chat.id),
         ):
             error = refusal(call, *arguments)

@@ -137,8 +137,8 @@ def talk(running: Any, conversation: str, path: str) -> list[Json]:
     ask("message", messages=[message])
     for shape in SHAPES:
         ask("assemble", **({"shape": shape} if shape else {}))
-    for method in ("export", "rebase"):
-        ask(method)
+    ask("export")
+    ask("assemble", rebase=True)
     wire.close()
     return found
 

@@ -340,7 +340,7 @@ class World:
             ("workspaced/context/assemble", talk),
             ("workspaced/context/assemble", {**talk, "shape": "openai"}),
             ("workspaced/context/export", talk),
-            ("workspaced/context/rebase", talk),
+            ("workspaced/context/assemble", {**talk, "rebase": True}),
             ("workspaced/context/import", {"text": CHAT, "conversation": f"chat-{self.messages}", **SETTINGS}),
             ("workspaced/context/export", {"conversation": f"chat-{self.messages}"}),
         ]

@@ -42,7 +42,7 @@ class Search(TypedDict):
 class Attachment(TypedDict, total=False):
     """An attachment of a user's message. Needs `kind`, and `id` unless the workspace determines it.
 
-    `search` replaces the `text` of a tool's result; `before` and `after` are the texts around a selection.
+    `search` replaces the `text` of a tool's result.
     """
 
     kind: "AttachmentKind"
@@ -51,8 +51,6 @@ class Attachment(TypedDict, total=False):
     textSha256: str
     title: str
     search: Search
-    before: str
-    after: str
 
 
 class ToolCall(TypedDict, total=False):
@@ -163,7 +161,7 @@ class ContextMethods(Generic[Result]):
 
     def start(self, **settings: Unpack[ConversationSettings]) -> Result:
         """Begins a conversation, or changes one's settings: `{conversation, clock}`, with `agent` also
-        `agent: {tools, pipeline}`.
+        `agent: {tools}`.
 
         Args:
             vault: the vault that the conversation is about; by default the current one when it begins.
@@ -178,7 +176,7 @@ class ContextMethods(Generic[Result]):
     def agents(self, *, vault: str | None = None) -> Result:
         """The roles that `start` may name: `{agents, total, clock}`.
 
-        A role is `{name, source, path, tools, pins, pipeline, problem}`; what it does not have is absent.
+        A role is `{name, source, path, tools, pins, problem}`; what it does not have is absent.
         """
         return self._ask("agents", vault=vault)
 
@@ -254,10 +252,6 @@ class ContextMethods(Generic[Result]):
         """
         return self._ask("usage", conversation=conversation, **reported)
 
-    def rebase(self, conversation: str) -> Result:
-        """Updates the library to the present text of its notes: `{refreshed, clock}`."""
-        return self._ask("rebase", conversation=conversation)
-
     def summary(self, conversation: str, text: str, *, up_to: str) -> Result:
         """Sets the summary that replaces the messages up to and including `up_to`."""
         return self._ask("summary", conversation=conversation, text=text, up_to=up_to)
@@ -280,7 +274,7 @@ class ContextMethods(Generic[Result]):
         context_window: int | None = None,
         output_reserve: int | None = None,
     ) -> Result:
-        """Imports a conversation from a chat file: `{conversation, messages, clock}`.
+        """Imports a conversation from a chat file: `{conversation, messages, lost, clock}`.
 
         The arguments override what the file says.
         """

@@ -102,9 +102,6 @@ class Attached(Params, frozen=True):
     title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)] | None = None
     search: Search | None = None
     """Only for `tool_result`, instead of `text`."""
-    before: str | None = None
-    """Only for `selected_text`: the text before it; `after` is the text after it. Without `text`: a cursor."""
-    after: str | None = None
     text_sha256: Sha256 | None = None
     """Instead of `text`."""
 

@@ -120,14 +120,9 @@ class _Exporting:
         )
 
     def _attached(self, attached: c.Attachment) -> p.Attached:
-        around = (
-            self._kept(name) if name is not None else None
-            for name in (attached.before_sha256, attached.after_sha256)
-        )
         has_text = attached.text_sha256 is not None and attached.kind not in (*READ_BY_US, "image")
         content = self._content(attached.form, attached.text_sha256 or "") if has_text else {}
-        before, after = around
-        return p.Attached(attached.kind, attached.id, title=attached.title, before=before, after=after, **content)
+        return p.Attached(attached.kind, attached.id, title=attached.title, **content)
 
     def _content(self, form: c.Form, sha256: str) -> dict[str, Any]:
         """The `text` or the `search` of a part."""
@@ -180,7 +175,7 @@ def _notes_named(message: p.Message) -> Iterator[NoteNames]:
 
 
 async def import_(service: "Service", params: p.Import, caller: str) -> dict[str, Any]:
-    """A conversation begun from a chat file: `{conversation, messages, clock}`.
+    """A conversation begun from a chat file: `{conversation, messages, lost, clock}`.
 
     Its messages have the present time.
 
@@ -197,7 +192,12 @@ async def import_(service: "Service", params: p.Import, caller: str) -> dict[str
             f"The chat has {len(made.messages)} messages, too many to be recorded as one.",
             hint="Take some out of the file.",
         ) from error
-    return {"conversation": made.conversation, "messages": made.messages, "clock": service.tail.clock()}
+    return {
+        "conversation": made.conversation,
+        "messages": made.messages,
+        "lost": made.lost(),
+        "clock": service.tail.clock(),
+    }
 
 
 class _Part(NamedTuple):
@@ -231,6 +231,13 @@ class _Imported(NamedTuple):
             )
         parts = [Action(data, blobs=tuple(blobs)) for data, blobs in self.parts]
         return [replace(each, vault=state.current) for each in (*self.start(now), *parts)]
+
+    def lost(self) -> list[str]:
+        """What answered messages attached: no prompt shows it, so it is named, as in each manifest."""
+        messages = [each.data for each in self.parts if isinstance(each.data, c.MessageData)]
+        answered = max((at for at, each in enumerate(messages) if each.role == "assistant"), default=0)
+        attached = (each for message in messages[:answered] for each in message.attachments)
+        return list(dict.fromkeys(each.id or each.kind for each in attached if each.kind != "skill"))
 
     def _is_there(self, before: Conversation) -> bool:
         for data, _blobs in self.parts:

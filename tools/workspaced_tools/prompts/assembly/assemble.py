@@ -9,8 +9,7 @@ byte.
 A chat's prompt is a transcript that only grows: each turn is repeated as it was sent, with its context, so that a
 prompt begins with the bytes of the prompt before it. Only a compaction shortens it (compaction.py): over budget,
 when asked, when a summary or `history_turns` says so, or when it pays. A prompt that needs one is assembled as if
-it were recorded, and it is recorded with the prompt. The other pipelines have no library, and a history of words
-alone.
+it were recorded, and it is recorded with the prompt. A compression has no library, and a history of words alone.
 
 Two instructions follow the words of each turn, each after a blank line: the composer's (how to write answers) and
 the adapter's (what this model needs). An instruction is left out if the words already end with it because the
@@ -41,12 +40,11 @@ from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, library_kind
 from ..model.token_estimate import Estimator, estimate_definitions_tokens, estimate_tokens
-from ..model.turn_window import begins, nothing_of, window_of
+from ..model.turn_window import begins, window_of
 from ..model.types import (
     COMPRESSION_SYSTEM,
     COMPRESSION_TASK,
     ENVELOPE_VERSION,
-    PARTS,
     TURN_VERSION,
     Artifact,
     Assembled,
@@ -121,8 +119,7 @@ class _Prompt:
     def __init__(self, conversation: Conversation, turn: Turn, texts: Texts, kept: KeptTurns) -> None:
         self.before, self.turn, self.texts, self.kept = conversation, turn, texts, kept
         self.pipeline = turn.policy.pipeline
-        self.parts = PARTS[self.pipeline]
-        self.grows = self.parts.library
+        self.grows = self.pipeline == "chat"
         self.estimator = Estimator(turn.factor)
         self.start = turn_of(conversation, turn.message)
         self.artifacts = tuple(map(_readable, turn.artifacts))
@@ -168,9 +165,9 @@ class _Prompt:
         sent_so_far = self.sent_so_far if conversation is self.before else self._sent_so_far(conversation)
         past, numbers = self._past(conversation, sent_so_far), numbered(self.artifacts, self.texts)
         rest = NOTHING
-        if self.parts.turn:
+        if self.grows:
             rest = continuation_of(conversation, self.turn.message, self.texts, numbers)
-        if self.grows and any(each.id == conversation.results_up_to for each in rest.messages):
+        if any(each.id == conversation.results_up_to for each in rest.messages):
             short = short_up_to(conversation, rest.messages)
             rest = Past(short, (*rest.dropped, *shortenings(rest.messages, short)))
         system, query = self._builder("L1_SYSTEM"), self._builder("L5_USER")
@@ -178,14 +175,7 @@ class _Prompt:
         first = conversation.messages[self.start]
         words = first if begins(first) else None
         add_words(query, words, conversation.settings, self.pipeline, self.texts)
-        context = TurnContext(
-            self._builder("L3_TURN"),
-            sent_so_far,
-            self.texts,
-            numbers,
-            self.turn.fence,
-            surroundings=self.parts.surroundings,
-        )
+        context = TurnContext(self._builder("L3_TURN"), sent_so_far, self.texts, numbers, self.turn.fence)
         has_words = any(segment.kind == "query" for segment in query.segments)
         context.add_all(self.turn.provided, self.artifacts, self.turn.present, query=has_words)
         self._add_rest(context.builder, rest)
@@ -219,10 +209,8 @@ class _Prompt:
         turn, texts = self.turn, self.texts
         if self.grows:
             return history_of(conversation, turn.message, texts, turn.policy, turn.lost, sent_so_far, self.kept)
-        if not self.parts.history:
-            return Past((), nothing_of(conversation, turn.message, "pipeline"))
         past = history_of(conversation, turn.message, texts, turn.policy, turn.lost)
-        if not (self.parts.turn or past.messages or past.summary):
+        if not (past.messages or past.summary):
             raise ArgumentInvalid(
                 f"Expected a whole turn up to {turn.message!r} to sum up, there is none.",
                 hint="Name the last message of a turn.",
@@ -231,7 +219,7 @@ class _Prompt:
 
     def _add_rest(self, builder: LayerBuilder, rest: Past) -> None:
         """Adds what of the turn follows the user's message, and entries for what is left out of it."""
-        if not self.parts.turn:
+        if not self.grows:
             for pin in self.before.pins.values():
                 notes = () if pin.path is None else (pin.path,)
                 builder.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped", notes=notes))
@@ -373,9 +361,7 @@ class _Prompt:
         hashes = digests.hashes
         library = library_of(made.conversation, self.start) if self.grows else ()
         blocks = [entry.block_sha256 for entry in library]
-        reuse = reuse_of(
-            self.before, turn.message, builders, hashes, blocks, self.pipeline, repeats_turns=self.grows
-        )
+        reuse = reuse_of(self.before, turn.message, builders, hashes, blocks, self.pipeline)
         warnings = warnings_of(self.before, turn.message, reuse, self.pipeline, compacted=event is not None)
         summary = self.estimator.tokens(made.past.summary or "")
         manifest = manifest_of(
@@ -413,7 +399,7 @@ class _Prompt:
         leading = [ChatMessage("system", (Block("text", system),))] if system else []
         leading += [ChatMessage("user", (Block("text", summary),))] if summary else []
         first, own = self.before.messages[self.start], content_of(made.parts)
-        is_its_own = self.parts.turn and begins(first)
+        is_its_own = self.grows and begins(first)
         turn = own_message(own, first.id, first.cache) if is_its_own else own_message(own)
         return (*leading, *made.past.messages, *turn, *made.rest.messages)
 

@@ -7,25 +7,22 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.projections.conversations import Settings
-from workspaced_events.schema.catalogue import PromptAssembled
 from workspaced_events.schema.catalogue import Shape as Recorded
 
 from ...errors import BodyInvalid, NotRecorded
 from ...ports.base import Wire
-from ..model.stored_texts import NOT_KEPT, inputs_of, texts_in
-from ..model.types import Envelope, Texts, Turn
-from ..sources.surroundings import around
+from ..model.stored_texts import NOT_KEPT, texts_in
+from ..model.types import Envelope, Texts
 from .cache_breakpoints import MARKS_MAX
 from .known import SHAPES
 from .provider import OWN, Json
-from .request import NO_CURSOR, Blob, Cursor, request_of
+from .request import Blob, request_of
 from .templates import Rendered, Template, rendered
 
 RENDERER: Final = 1
 """The version of the functions that render SHAPES: a change of their bodies raises it."""
 BODY: Final = "body"
 """The difference reported if all layers and the manifest are equal."""
-_COMPLETION: Final = "completion"
 _FREE_FORM: Final = frozenset(
     {
         *("input_schema", "inputSchema", "parameters", "parametersJsonSchema", "parameters_json_schema"),
@@ -63,7 +60,6 @@ def shape(
     texts: Texts,
     blob: Blob,
     cached_content: str | None = None,
-    cursor: Cursor = NO_CURSOR,
 ) -> RenderedBody:
     """Renders the request body of an envelope. Pure except for reading `texts` and `blob`.
 
@@ -76,7 +72,7 @@ def shape(
         NotRecorded: from `texts`.
     """
     provider = SHAPES[template.name] if template.text is None else OWN
-    request, changes = request_of(envelope, settings, provider, texts, blob, cached_content, cursor)
+    request, changes = request_of(envelope, settings, provider, texts, blob, cached_content)
     if template.text is not None:
         made = rendered(template.name, template.text, request)
     else:
@@ -128,40 +124,11 @@ def _breakpoints(body: Json) -> Iterator[str]:
 # -- recorded prompts --
 
 
-def cursor_of(turn: Turn, texts: Texts) -> Cursor:
-    """What stands around the first selection or cursor of a completion, as long as the prompt shows it.
-
-    Empty texts for other pipelines, or where there is none.
-
-    Raises:
-        NotRecorded: from `texts`.
-    """
-    if turn.policy.pipeline != _COMPLETION:
-        return NO_CURSOR
-    for artifact in turn.artifacts:
-        if artifact.kind == "selected_text" and artifact.failed is None:
-            shown = around(artifact, texts)
-            return Cursor(shown.before, shown.after)
-    return NO_CURSOR
-
-
-def recorded_cursor(data: PromptAssembled, texts: Texts) -> Cursor:
-    """As `cursor_of`, for a prompt in a log.
-
-    Raises:
-        NotRecorded: a text is not kept.
-    """
-    return cursor_of(inputs_of(data.inputs_sha256, texts), texts) if data.pipeline == _COMPLETION else NO_CURSOR
-
-
-def rebuild_request_body(
-    data: PromptAssembled, recorded: Recorded, envelope: Envelope, settings: Settings, blob: Blob
-) -> RenderedBody:
+def rebuild_request_body(recorded: Recorded, envelope: Envelope, settings: Settings, blob: Blob) -> RenderedBody:
     """Rebuilds the request body of a recorded prompt, by the recorded template even if it has changed since.
 
     Args:
-        data: the prompt's event.
-        recorded: its shape.
+        recorded: the shape in the prompt's event.
         envelope: the rebuilt prompt.
         settings: the conversation's settings when the prompt was made.
 
@@ -178,5 +145,4 @@ def rebuild_request_body(
 
     texts, sha256 = texts_in(blob), recorded.template_sha256
     template = Template(recorded.name, texts(sha256) if sha256 is not None else None)
-    cursor = recorded_cursor(data, texts)
-    return shape(envelope, settings, template, texts, recorded_blob, recorded.cached_content, cursor)
+    return shape(envelope, settings, template, texts, recorded_blob, recorded.cached_content)

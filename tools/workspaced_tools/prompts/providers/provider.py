@@ -101,10 +101,6 @@ class Request(Wire, frozen=True):
     tool_names: dict[str, str]
     """Maps the sent name of each renamed tool to the defined name."""
     cached_content: CachedContent
-    prefix: str = ""
-    """For a completion: the text before the cursor, as it stands in the note. Empty for other prompts."""
-    suffix: str = ""
-    """Likewise the text after the cursor."""
 
 
 # -- definitions of tools --

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from itertools import chain, count, groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -107,16 +107,6 @@ def _digest(*of: str | int) -> str:
     return sha256(msgspec.json.encode(of)).hexdigest()
 
 
-class Cursor(NamedTuple):
-    """What stands around the cursor of a completion, unescaped: models that fill in the middle take it apart."""
-
-    prefix: str = ""
-    suffix: str = ""
-
-
-NO_CURSOR: Final = Cursor()
-
-
 def request_of(
     envelope: Envelope,
     settings: Settings,
@@ -124,7 +114,6 @@ def request_of(
     texts: Texts,
     blob: Blob,
     cached_content: str | None,
-    cursor: Cursor = NO_CURSOR,
 ) -> tuple[Request, tuple[str, ...]]:
     """The request for an envelope, and one sentence for each change to the envelope's content.
 
@@ -168,8 +157,6 @@ def request_of(
         own_tools=tools.own,
         tool_names=names.renamed,
         cached_content=CachedContent(_cache_key(envelope, settings), resource=cached_content),
-        prefix=cursor.prefix,
-        suffix=cursor.suffix,
     )
     return request, (*tools.changes, *changes.sentences())
 

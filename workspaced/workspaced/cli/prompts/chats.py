@@ -12,7 +12,7 @@ from ...limits import REQUEST_BYTES_MAX
 from ...terminal.daemon import ask, daemon
 from ...terminal.options import daemon_options, given
 from ...terminal.output import output, write_lines
-from ...terminal.printing import print_bytes, print_json, say
+from ...terminal.printing import print_bytes, print_json, say, warn
 
 _IMPORT_S: Final = 60.0
 """Each text of a chat becomes a file of its own, synced."""
@@ -74,6 +74,8 @@ def import_command(file: Any, **settings: Any) -> None:
                 f"The chat is too long to import: with its escapes it may have {REQUEST_BYTES_MAX:,} bytes.",
                 hint="Take messages out of the file, or the texts of attachments out of its comments.",
             ) from None
+    if imported["lost"]:
+        warn(f"in no prompt until it is attached again: {', '.join(imported['lost'])}")
     output(imported, f"conversation {imported['conversation']}: {len(imported['messages'])} messages")
 
 

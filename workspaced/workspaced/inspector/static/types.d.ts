@@ -613,7 +613,7 @@ export interface PromptRow {
   readonly seq: number;
   readonly time: string;
   readonly message: string;
-  readonly pipeline: "chat" | "completion" | "compression" | "refactor";
+  readonly pipeline: "chat" | "compression";
   readonly words: string;
   readonly answer: string;
   readonly stale: readonly string[];

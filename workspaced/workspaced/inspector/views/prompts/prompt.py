@@ -366,7 +366,7 @@ def _sent(inspected: Inspected, seq: int) -> tuple[str | None, bytes, list[str],
         raise NotRecorded("The prompt cannot be rebuilt", hint=made.rebuilt.why)
     if made.data.shape is None:
         return None, msgspec.json.encode(envelope.messages), [], None
-    rendered = rebuild_request_body(made.data, made.data.shape, envelope, made.then.settings, made.log.blob)
+    rendered = rebuild_request_body(made.data.shape, envelope, made.then.settings, made.log.blob)
     same = body_hash(rendered.body) == made.data.shape.body_hash
     return made.data.shape.name, msgspec.json.encode(rendered.body), list(rendered.changes), same
 
