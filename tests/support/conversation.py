@@ -121,9 +121,7 @@ class ConversationLog:
         provider: str = "p",
         model: str = "m",
         tools: str | None = None,
-        cached_in_input: bool = True,
         composer: str | None = None,
-        adapter: str | None = None,
         history_turns: int | None = None,
         promotion: c.Promotion = "at_fold",
         **sections: str,
@@ -138,9 +136,7 @@ class ConversationLog:
                 output_reserve=reserve,
                 sections=tuple(c.Section(name, self.keep(text)) for name, text in sections.items()),  # type: ignore[arg-type]
                 tools_sha256=self._keep(tools),
-                cached_in_input=cached_in_input,
                 composer_sha256=self._keep(composer),
-                adapter_sha256=self._keep(adapter),
                 history_turns=history_turns,
                 promotion=promotion,
             )

@@ -527,7 +527,7 @@ class Prompt:
         Raises:
             NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
             InvalidArgument: the prompt does not show a note whole that should not be there.
-            TemplateFailed, BodyInvalid: this version cannot render the recorded template.
+            TemplateFailed: this version cannot render the recorded template.
         """
         data: PromptAssembled = self.event.data
         settings, envelope = self._conversation().settings, self._made(notes).envelope

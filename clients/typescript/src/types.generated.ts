@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006 | 4007 | 4008;
   readonly message: string;
   readonly data: {
-    readonly code: "AGENT_INVALID" | "ALREADY_LINKED" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_CREATOR" | "NOT_DELIVERED" | "NOT_LINKED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "READ_ONLY" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "AGENT_INVALID" | "ALREADY_LINKED" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_CREATOR" | "NOT_DELIVERED" | "NOT_LINKED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "READ_ONLY" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -489,12 +489,8 @@ export interface ConversationStartedEvent {
     }>;
     /** (pattern ^[0-9a-f]{64}$) */
     readonly toolsSha256?: string | null;
-    /** (default true) */
-    readonly cachedInInput?: boolean;
     /** (pattern ^[0-9a-f]{64}$) */
     readonly composerSha256?: string | null;
-    /** (pattern ^[0-9a-f]{64}$) */
-    readonly adapterSha256?: string | null;
     readonly historyTurns?: number | null;
     readonly promotion?: "at_fold" | "each_turn" | null;
     readonly conversation: string;
@@ -664,7 +660,6 @@ export interface MessageAddedEvent {
       /** (default false) */
       readonly redacted?: boolean;
     }>;
-    readonly cache?: "1h" | "5m" | null;
   };
 }
 
@@ -735,7 +730,6 @@ export interface MessageReplacedEvent {
       /** (default false) */
       readonly redacted?: boolean;
     }>;
-    readonly cache?: "1h" | "5m" | null;
   };
 }
 
@@ -1527,12 +1521,6 @@ export interface ContextMessageParams {
     }>;
     /** (minLength 1, maxLength 128) */
     readonly replaces?: string | null;
-    readonly cacheControl?: {
-      /** (default "ephemeral") */
-      readonly type?: "ephemeral";
-      /** (default "5m") */
-      readonly ttl?: "1h" | "5m";
-    } | null;
   }>;
   readonly remove?: {
     /** (minLength 1, maxLength 128) */
@@ -1644,11 +1632,8 @@ export interface ContextStartParams {
     readonly text?: string | null;
   }>;
   readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
-  readonly cachedInInput?: boolean | null;
   /** (default "") */
   readonly composer?: string;
-  /** (default "") */
-  readonly adapter?: string;
   /** (minimum 1, maximum 5000) */
   readonly historyTurns?: number | null;
   readonly promotion?: "at_fold" | "each_turn" | null;
@@ -1672,22 +1657,11 @@ export interface ContextUnpinParams {
 export interface ContextUsageParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
-  /** (minimum 0, maximum 1000000000) */
-  readonly inputTokens?: number | null;
+  readonly report: Readonly<Record<string, unknown>>;
   /** (minLength 1, maxLength 128) */
   readonly message?: string | null;
-  readonly report?: Readonly<Record<string, unknown>> | null;
   /** (minLength 1, maxLength 200) */
   readonly shape?: string | null;
-  /** (minLength 1, maxLength 200) */
-  readonly provider?: string | null;
-  /** (minLength 1, maxLength 200) */
-  readonly model?: string | null;
-  /** (minimum 0, maximum 1000000000, default 0) */
-  readonly cachedTokens?: number;
-  /** (minimum 0, maximum 1000000000, default 0) */
-  readonly outputTokens?: number;
-  readonly cachedInInput?: boolean | null;
 }
 
 /** Unknown fields are ignored: a newer client may say more about itself. */
@@ -1976,7 +1950,6 @@ export interface Prompt {
     readonly role: "assistant" | "system" | "user";
     readonly content: readonly PromptBlock[];
     readonly id?: string | null;
-    readonly cache?: "1h" | "5m" | null;
   }>;
   readonly hashes: {
     /** (pattern ^[0-9a-f]{64}$) */

@@ -37,7 +37,8 @@ test("a conversation is told, and its prompts hold each note once", async () => 
   const first = await context.assemble(chat);
   assert.match(sent(first), /Be brief\..*# Alpha.*One\?/);
   assert.equal((await context.assemble(chat)).seq, first.seq);
-  await context.usage({ conversation: chat, inputTokens: first.estimate, cachedInInput: true });
+  const report = { prompt_tokens: first.estimate, completion_tokens: 9 };
+  await context.usage({ conversation: chat, report, shape: "openai" });
 
   await context.message(chat, { role: "assistant", text: "Two." });
   await context.pin({ conversation: chat, id: "rules", kind: "text", text: "Count on." });

@@ -32,7 +32,7 @@ NOTES = ("a.md", "b.md", "c, d.md", "work/plan.md", "work/日記.md", "pictures.
 SIZES = (0, 60, 400, 3_000)
 WINDOWS = (200_000, 200_000, 12_000, 6_000, 2_500)
 RESERVE = 500
-COMPOSER, ADAPTER = "COMPOSER: answer in lists.", "ADAPTER: no tables."
+COMPOSER = "COMPOSER: answer in lists."
 NEVER_KEPT = {"selected_text", "tool_result", "skill", "image"}
 PINS: tuple[tuple[c.ProviderKind, dict[str, Any]], ...] = (
     ("text", {"text": "Pinned words."}),
@@ -63,7 +63,6 @@ class Talk:
             reserve=RESERVE,
             tools='[{"name": "look_up"}]',
             composer=COMPOSER,
-            adapter=ADAPTER,
             history_turns=self.turns,
             promotion=promotion,
         )
@@ -243,7 +242,6 @@ class Talk:
             window=now.context_window,
             reserve=RESERVE,
             composer=COMPOSER,
-            adapter=ADAPTER,
             history_turns=self.turns,
             promotion=self.promotion,
             system=system,
@@ -295,7 +293,7 @@ class Talk:
         folds_whole_turns_and_far_enough(before, turn, made)
         if self.prompts and not self.cause and self.prompts[-1][0].message != turn.message:
             grows_from(self.prompts[-1][1], made)
-        assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
+        assert w.layer_text(made, "L5_USER").endswith(COMPOSER)
         assert made.sent is not None
         told = [each.id for each in turn.present]
         assert len(told) == len(set(told))

@@ -117,7 +117,7 @@ def test_one_prompt_is_made_again_by_its_message(log: Log) -> None:
     assert (last.differs, first.differs) == (None, None)
     assert first.made.envelope.message_id == "m1" and last.made.envelope.messages[-1].role == "user"
     assert manifest_of(source, sent[1]) == first.made.envelope.manifest
-    assert len(history_tokens(source, about)) == 8
+    assert len(history_tokens(source, about)) == 6
 
 
 def test_what_the_log_does_not_hold_is_said_to_be_missing(log: Log) -> None:

@@ -46,9 +46,8 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/call": {"seq": "{call}"},
     "workspaced/context/usage": {
         "conversation": "chat",
-        "inputTokens": 1,
-        "cachedTokens": 0,
-        "cachedInInput": True,
+        "report": {"prompt_tokens": 1, "completion_tokens": 1},
+        "shape": "openai",
     },
     "workspaced/context/export": {"conversation": "chat"},
     "workspaced/context/end": {"conversation": "chat"},

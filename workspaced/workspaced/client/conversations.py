@@ -88,13 +88,6 @@ class Thinking(TypedDict, total=False):
     redacted: str
 
 
-class CacheControl(TypedDict, total=False):
-    """As in Anthropic's Messages API."""
-
-    type: Literal["ephemeral"]
-    ttl: Literal["5m", "1h"]
-
-
 class Message(TypedDict, total=False):
     """Needs `role`. A message with its own `id` may be sent again and is recorded once.
 
@@ -110,7 +103,6 @@ class Message(TypedDict, total=False):
     toolResults: Sequence[ToolResult]
     thinking: Sequence[Thinking]
     replaces: str
-    cacheControl: CacheControl
 
 
 class ConversationSettings(TypedDict, total=False):
@@ -129,25 +121,9 @@ class ConversationSettings(TypedDict, total=False):
     environment: bool | None
     skills: Sequence[Skill] | None
     tools: Sequence[Mapping[str, Any]] | None
-    cached_in_input: bool | None
     composer: str | None
-    adapter: str | None
     history_turns: int | None
     promotion: "Promotion | None"
-
-
-class ReportedUsage(TypedDict, total=False):
-    """What `ContextMethods.usage` takes."""
-
-    report: Mapping[str, Any] | None
-    input_tokens: int | None
-    cached_tokens: int | None
-    output_tokens: int | None
-    cached_in_input: bool | None
-    message: str | None
-    provider: str | None
-    model: str | None
-    shape: str | None
 
 
 class ContextMethods(Generic[Result]):
@@ -166,7 +142,7 @@ class ContextMethods(Generic[Result]):
         Args:
             vault: the vault that the conversation is about; by default the current one when it begins.
             agent: the role that gives `system` and `tools` where they are not given here, and pins.
-            composer: text after the user's words of each turn; `adapter` follows it.
+            composer: text after the user's words of each turn.
             history_turns: the minimum of last turns that stay verbatim.
             promotion: when the context library takes over what turns brought; default: `at_fold`, and `each_turn`
                 once a prompt names Gemini's `cached_content`.
@@ -240,17 +216,16 @@ class ContextMethods(Generic[Result]):
             cached_content=cached_content,
         )
 
-    def usage(self, conversation: str, **reported: Unpack[ReportedUsage]) -> Result:
-        """Reports the provider's token counts of a prompt, by default the last one, which improves later
-        estimates.
+    def usage(
+        self, conversation: str, report: Mapping[str, Any], *, message: str | None = None, shape: str | None = None
+    ) -> Result:
+        """Reports what the provider counted of a prompt, by default the last one, which improves later estimates.
 
         Args:
-            report: the usage in the provider's answer, instead of the counts.
-            cached_in_input: whether `input_tokens` includes `cached_tokens`; required with `input_tokens`, since
-                providers differ.
+            report: the usage in the provider's answer.
             shape: the report's provider; by default from the prompt's shape, or from the provider's name.
         """
-        return self._ask("usage", conversation=conversation, **reported)
+        return self._ask("usage", conversation=conversation, report=report, message=message, shape=shape)
 
     def summary(self, conversation: str, text: str, *, up_to: str) -> Result:
         """Sets the summary that replaces the messages up to and including `up_to`."""

@@ -66,7 +66,7 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
 
     Raises:
         WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded, Conflict if the
-            conversation changed at each attempt; UnknownShape, TemplateFailed, BodyInvalid.
+            conversation changed at each attempt; UnknownShape, TemplateFailed.
     """
     if params.shape is None and params.cached_content is not None:
         raise InvalidArgument(

@@ -58,7 +58,6 @@ def recorded(
             tuple(c.ToolCall(each.id, each.name, _arguments(each, staging)) for each in message.tool_calls),
             tuple(_tool_result(each, staging) for each in message.tool_results),
             tuple(_thinking(each, staging) for each in message.thinking),
-            message.cache_control.ttl if message.cache_control is not None else None,
         )
     except ActionError as error:
         error.at_index(index)

@@ -11,10 +11,8 @@ prompt begins with the bytes of the prompt before it. Only a compaction shortens
 when asked, when a summary or `history_turns` says so, or when it pays. A prompt that needs one is assembled as if
 it were recorded, and it is recorded with the prompt. A compression has no library, and a history of words alone.
 
-Two instructions follow the words of each turn, each after a blank line: the composer's (how to write answers) and
-the adapter's (what this model needs). An instruction is left out if the words already end with it because the
-runtime added it. If the user wrote nothing, the instructions follow the context, without the label of words,
-because they apply to answers about the context too. The history has no instructions.
+The composer's instruction (how to write answers) follows the words of each turn after a blank line; if the user
+wrote nothing, it follows the context, without the label of words. The history has no instruction.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +33,6 @@ from workspaced_events.schema.catalogue import ContextFolded, Pipeline
 from ...errors import ArgumentInvalid, BudgetExceeded
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
-from ..model.blocks import TRIMMED, trimmed
 from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, library_kind
@@ -82,7 +79,6 @@ NO_TEXT: Final = "NO_TEXT"
 NEVER_SENT: Final = "no prompt of its turn is kept"
 SUMMARY_ID: Final = "summary"
 NOTHING: Final = Past((), ())
-_WORDS_HAVE_IT: Final = "the user's words end with it"
 
 
 def assemble(conversation: Conversation, turn: Turn, texts: Texts, kept: KeptTurns | None = None) -> Assembled:
@@ -400,7 +396,7 @@ class _Prompt:
         leading += [ChatMessage("user", (Block("text", summary),))] if summary else []
         first, own = self.before.messages[self.start], content_of(made.parts)
         is_its_own = self.grows and begins(first)
-        turn = own_message(own, first.id, first.cache) if is_its_own else own_message(own)
+        turn = own_message(own, first.id) if is_its_own else own_message(own)
         return (*leading, *made.past.messages, *turn, *made.rest.messages)
 
     def _cache_hints(
@@ -459,43 +455,22 @@ def add_system(builder: LayerBuilder, settings: Settings, pipeline: Pipeline, te
 def add_words(
     builder: LayerBuilder, message: Message | None, settings: Settings, pipeline: Pipeline, texts: Texts
 ) -> None:
-    """Adds the user's words in `message` and the instructions after them; for a compression the task alone.
+    """Adds the user's words in `message` and the instruction after them; for a compression the task alone.
 
     `message`: None if the turn does not begin with a user's message.
 
     Raises:
         NotRecorded: a text is not kept.
     """
-    named = {"composer": settings.composer_sha256, "adapter": settings.adapter_sha256}
-    configured = {name: sha256 for name, sha256 in named.items() if sha256 is not None}
-    entries = {
-        name: LayerEntry(name, "instruction", "settings", revision=sha256) for name, sha256 in configured.items()
-    }
+    composer = settings.composer_sha256
+    entry = LayerEntry("composer", "instruction", "settings", revision=composer)
     if pipeline == "compression":
         builder.add(LayerEntry("task", "instruction", "pipeline"), COMPRESSION_TASK)
-        for entry in entries.values():
+        if composer is not None:
             builder.record(replace(entry, why="pipeline", state="dropped"))
         return
-    words = ""
     if message is not None:
         words = texts(message.text_sha256) if message.text_sha256 is not None else ""
         builder.add(LayerEntry(message.id, "query", "query", revision=message.text_sha256), words)
-    instructions = {name: trimmed(texts(sha256)) for name, sha256 in configured.items()}
-    present = _ends(trimmed(words), list(instructions.values()))
-    for name, text in instructions.items():
-        if text and text in present:
-            builder.record(replace(entries[name], why="query", state="dropped", detail=_WORDS_HAVE_IT))
-        else:
-            builder.add(entries[name], text)
-            present.add(text)
-
-
-def _ends(words: str, texts: Sequence[str]) -> set[str]:
-    """The texts that the words end with, one after the other in the order of `texts`."""
-    found = set()
-    for text in reversed(texts):
-        rest = words.removesuffix(text)
-        if text and rest != words and (not rest or rest[-1] in TRIMMED):
-            found.add(text)
-            words = trimmed(rest)
-    return found
+    if composer is not None:
+        builder.add(entry, texts(composer))

@@ -16,7 +16,6 @@ import msgspec
 from workspaced_events.ids import ConversationId, MessageId, NoteId
 from workspaced_events.schema.catalogue import (
     ArtifactKind,
-    CacheTime,
     ContextFolded,
     ContextNearLimit,
     Form,
@@ -206,8 +205,6 @@ class ChatMessage(Wire, frozen=True):
     role: Literal["system", "user", "assistant"]
     content: tuple[Block, ...]
     id: MessageId | None = None
-    cache: CacheTime | None = None
-    """The runtime asks the provider to cache the prefix that ends with this message."""
 
 
 class CacheHint(Wire, frozen=True):

@@ -1,19 +1,17 @@
 """Renders an envelope as the body of a provider's request, by the provider's module or a runtime's template."""
 
-from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from workspaced_events.projections.conversations import Settings
 from workspaced_events.schema.catalogue import Shape as Recorded
 
-from ...errors import BodyInvalid, NotRecorded
+from ...errors import NotRecorded
 from ...ports.base import Wire
 from ..model.stored_texts import NOT_KEPT, texts_in
 from ..model.types import Envelope, Texts
-from .cache_breakpoints import MARKS_MAX
 from .known import SHAPES
 from .provider import OWN, Json
 from .request import Blob, request_of
@@ -23,13 +21,6 @@ RENDERER: Final = 1
 """The version of the functions that render SHAPES: a change of their bodies raises it."""
 BODY: Final = "body"
 """The difference reported if all layers and the manifest are equal."""
-_FREE_FORM: Final = frozenset(
-    {
-        *("input_schema", "inputSchema", "parameters", "parametersJsonSchema", "parameters_json_schema"),
-        *("input", "args", "arguments"),
-    }
-)
-"""Fields with schemas or arguments, in which any name is allowed."""
 
 
 class CacheOffer(Wire, frozen=True, omit_defaults=False):
@@ -68,7 +59,6 @@ def shape(
 
     Raises:
         TemplateFailed: the template cannot be rendered, or renders no JSON object.
-        BodyInvalid: the provider would refuse the rendered body.
         NotRecorded: from `texts`.
     """
     provider = SHAPES[template.name] if template.text is None else OWN
@@ -79,8 +69,6 @@ def shape(
         assert provider.render is not None, "of SHAPES"
         create = provider.create_cache
         made = Rendered(provider.render(request), create(request) if create else None, create is not None)
-    if template.text is not None or request.own_tools:
-        _check_breakpoints(made.body, template.name)
     cached = request.cached_content
     offer = CacheOffer(cached.key, f"{cached.ttl_s}s", made.created) if made.offers else None
     return RenderedBody(template.name, made.body, changes, request.tool_names, offer)
@@ -89,36 +77,6 @@ def shape(
 def body_hash(body: Json) -> str:
     """Lower-case hex sha256 of the body's compact JSON."""
     return sha256(msgspec.json.encode(body)).hexdigest()
-
-
-def _check_breakpoints(body: Json, template: str) -> None:
-    """Refuses what the provider would refuse with a less helpful message.
-
-    Raises:
-        BodyInvalid: there are too many breakpoints.
-    """
-    marks = list(_breakpoints(body))
-    if len(marks) > MARKS_MAX:
-        raise BodyInvalid(
-            f"The body of {template!r} has {len(marks)} cache_control, one too many at {marks[MARKS_MAX]}.",
-            hint=f"At most {MARKS_MAX} are allowed, those of tools' definitions included: leave some out.",
-            template=template,
-            path=marks[MARKS_MAX],
-        )
-
-
-def _breakpoints(body: Json) -> Iterator[str]:
-    """The paths of all `cache_control`, in their order."""
-    waiting: list[tuple[str, Any]] = [("$", body)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, list):
-            waiting += ((f"{path}[{at}]", each) for at, each in reversed([*enumerate(value)]))
-        elif isinstance(value, dict):
-            if value.get("cache_control") is not None:
-                yield f"{path}.cache_control"
-            inner = ((key, each) for key, each in reversed(value.items()) if key not in _FREE_FORM)
-            waiting += ((f"{path}.{key}", each) for key, each in inner if isinstance(each, list | dict))
 
 
 # -- recorded prompts --
@@ -134,7 +92,7 @@ def rebuild_request_body(recorded: Recorded, envelope: Envelope, settings: Setti
 
     Raises:
         NotRecorded: the template or an image is not kept.
-        TemplateFailed, BodyInvalid: this version cannot render the recorded template.
+        TemplateFailed: this version cannot render the recorded template.
     """
 
     def recorded_blob(name: str) -> bytes:

@@ -134,8 +134,7 @@ def request_of(
     own, library = _system(envelope, changes)
     system, read = own + library, reader.read(envelope)
     if provider.marks_prefixes:
-        own_marks = sum("cache_control" in tool for tool in tools.own)
-        system, read = marked(system, len(library), read, own_marks)
+        system, read = marked(system, len(library), read)
     messages = tuple(reader.alternating((role, parts) for role, parts in read if parts))
     output_tokens = settings.output_reserve or OUTPUT_TOKENS
     if not settings.output_reserve:
@@ -240,9 +239,6 @@ class _Reader:
         if not parts or (parts[0].type == "thinking" and all(part.type == "thinking" for part in parts)):
             self._changes.add("Nothing is left of the message", where)
             return []
-        if message.cache is not None:
-            last = max(at for at, part in enumerate(parts) if part.type != "thinking")
-            parts[last] = replace(parts[last], cache=True, cache_time=message.cache)
         return self._provider.arranged(parts)
 
     def _with_images(self, part: Part, block: Block, where: str) -> tuple[Part, ...]:

@@ -39,7 +39,7 @@ def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> Body:
 
     Raises:
         InvalidArgument: the prompt was sent as messages; or the file is no template.
-        UnknownShape, TemplateFailed, BodyInvalid: the template is unknown or fails.
+        UnknownShape, TemplateFailed: the template is unknown or fails.
         NotRecorded: the template of the sent body, or an image, is no longer kept.
     """
     envelope, settings, data = rebuilt.made.envelope, rebuilt.conversation.settings, rebuilt.sent.data

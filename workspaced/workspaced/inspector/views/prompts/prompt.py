@@ -342,7 +342,7 @@ def body(inspected: Inspected, parameters: PromptParameters) -> PromptBody:
     Raises:
         InvalidArgument: there is no such prompt.
         NotRecorded: it cannot be rebuilt.
-        TemplateFailed, BodyInvalid: this version cannot render the recorded template.
+        TemplateFailed: this version cannot render the recorded template.
     """
     shape, content, changes, same = _sent(inspected, parameters.seq)
     return _page(shape, content, changes, same, parameters.offset)
