@@ -19,6 +19,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.assembly.history import continuation_of
 from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.kept_turns import KeptTurns
 from workspaced_tools.prompts.model.types import (
@@ -33,7 +34,7 @@ from workspaced_tools.prompts.model.types import (
     Turn,
 )
 from workspaced_tools.prompts.sources.gather import gather
-from workspaced_tools.prompts.sources.search_block import Document, Search
+from workspaced_tools.prompts.sources.search_block import Document, Search, Source, numbered
 
 ID: Final = ConversationId("talk")
 NOTES_ID: Final = ConversationId("chat")
@@ -120,9 +121,7 @@ class ConversationLog:
         provider: str = "p",
         model: str = "m",
         tools: str | None = None,
-        cached_in_input: bool = True,
         composer: str | None = None,
-        adapter: str | None = None,
         history_turns: int | None = None,
         promotion: c.Promotion = "at_fold",
         **sections: str,
@@ -137,9 +136,7 @@ class ConversationLog:
                 output_reserve=reserve,
                 sections=tuple(c.Section(name, self.keep(text)) for name, text in sections.items()),  # type: ignore[arg-type]
                 tools_sha256=self._keep(tools),
-                cached_in_input=cached_in_input,
                 composer_sha256=self._keep(composer),
-                adapter_sha256=self._keep(adapter),
                 history_turns=history_turns,
                 promotion=promotion,
             )
@@ -280,12 +277,9 @@ class NotesTalk(ConversationLog):
         """Something whose text the runtime gives."""
         return c.Attachment(kind, name, self._keep(text), title)
 
-    def selection(
-        self, name: str, text: str | None = None, before: str | None = None, after: str | None = None
-    ) -> c.Attachment:
-        """Selected text, or a cursor, as an editor gives it."""
-        parts = map(self._keep, (before, after))
-        return c.Attachment("selected_text", name, self._keep(text), None, "text", *parts)
+    def selection(self, name: str, text: str) -> c.Attachment:
+        """Selected text, as an editor gives it."""
+        return c.Attachment("selected_text", name, self._keep(text))
 
     def found(self, query: str, *documents: Document) -> str:
         """The blob of what a search found."""
@@ -395,6 +389,14 @@ def user(made: Assembled) -> str:
     said = [each for each in spoken(made) if each.role == "user"]
     own = [each for each in said if each.content[0].type != "toolResult"]
     return text_of((own or said)[-1]) if said else ""
+
+
+def sources_of(conversation: Conversation, turn: Turn, texts: Any) -> tuple[Source, ...]:
+    """The sources of the turn up to `turn.message`, with the numbers that its prompt shows."""
+    numbers = numbered(turn.artifacts, texts)
+    if turn.policy.pipeline == "chat":
+        continuation_of(conversation, turn.message, texts, numbers)
+    return numbers.sources
 
 
 def whole(made: Assembled) -> str:

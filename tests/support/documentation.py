@@ -31,8 +31,6 @@ RUNTIME_PAGES = (
     "how-to/request-templates.md",
     "how-to/inspect-a-prompt.md",
     "how-to/long-conversations.md",
-    "how-to/completion-and-refactoring.md",
-    "how-to/plan-tool-calls.md",
     "how-to/chat-files.md",
 )
 """Run one after another: the later ones continue the conversation of the first."""

@@ -143,9 +143,3 @@ class TemplateFailed(WorkspacedError):
     """A template cannot be rendered. `details`: the `template` and, if known, the `line`."""
 
     code = "TEMPLATE_FAILED"
-
-
-class BodyInvalid(WorkspacedError):
-    """A provider would refuse a template's body. `details`: the `template` and the JSON `path` of the fault."""
-
-    code = "BODY_INVALID"

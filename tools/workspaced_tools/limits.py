@@ -145,8 +145,6 @@ IMAGES_BYTES_MAX: Final = 3 * 1024 * 1024
 PROVIDED_NOTES_MAX: Final = 100
 """Notes that one pinned provider lists."""
 PROVIDED_CHANGES_MAX: Final = 10
-SURROUNDINGS_CHARS_MAX: Final = 12_000
-"""The text before a selection or cursor that is shown, and the same for the text after it."""
 CONTEXT_TOKENS_MAX: Final = 1_000_000_000
 """Of a context window, and of one count of a provider's."""
 SUMMARY_TOKENS_MAX: Final = 300

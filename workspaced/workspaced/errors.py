@@ -48,7 +48,6 @@ CODES: Final[dict[str, Wire]] = {
     "BUDGET_EXCEEDED": Wire(4006, 1),
     "PAUSED": Wire(4007, 1),
     "READ_ONLY": Wire(4008, 1),
-    "BODY_INVALID": Wire(-32602, 1),
     "TEMPLATE_FAILED": Wire(-32603, 1),
     "NOT_RECORDED": Wire(-32602, 1),
     "SERVICE_FAILED": Wire(-32603, 1),

@@ -101,9 +101,6 @@ ROLE_SYSTEM_CHARS_MAX: Final = 100_000
 ROLES_IN_SETTINGS_MAX: Final = 200
 ROLE_NOTES_LISTED_MAX: Final = 200
 """Notes that are read for a list of roles. A note beyond them is a role too."""
-IMPORT_CONTEXT_WINDOW: Final = 128_000
-"""Of an imported chat, where neither the file nor the request says it; its output reserve likewise."""
-IMPORT_OUTPUT_RESERVE: Final = 8_000
 ASSEMBLE_ATTEMPTS_MAX: Final = 4
 """Attempts at a prompt while its conversation changes each time; then the request fails."""
 

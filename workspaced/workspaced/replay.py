@@ -527,14 +527,14 @@ class Prompt:
         Raises:
             NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
             InvalidArgument: the prompt does not show a note whole that should not be there.
-            TemplateFailed, BodyInvalid: this version cannot render the recorded template.
+            TemplateFailed: this version cannot render the recorded template.
         """
         data: PromptAssembled = self.event.data
         settings, envelope = self._conversation().settings, self._made(notes).envelope
         recorded = data.shape
         if recorded is None or shape not in (None, recorded.name):
             recorded = Shape(name=shape or "openai", body_hash="")
-        return rebuild_request_body(data, recorded, envelope, settings, self._part.blob).body
+        return rebuild_request_body(recorded, envelope, settings, self._part.blob).body
 
     def _conversation(self) -> Conversation:
         data: PromptAssembled = self.event.data

@@ -118,63 +118,11 @@ export interface Recorded {
   readonly clock: Clock;
 }
 
-/** A source that the turn's searches found, by the number it has in the prompt. */
-export interface Source {
-  readonly number: number;
-  readonly title: string;
-  /** The path of a note, or a URL. */
-  readonly source: string;
-}
-
-/** An answer with the sources that it cites. */
-export interface Cited {
-  readonly text: string;
-  readonly sources: readonly Source[];
-  /** Numbers that are no source's. */
-  readonly unknown: readonly number[];
-  /** The answer cited nothing: all sources are named at its end. */
-  readonly fallback: boolean;
-}
-
-/** What a model is to be asked for a plan. */
-export interface Plan {
-  /** A JSON Schema of its answer. */
-  readonly schema: Readonly<Record<string, unknown>>;
-  readonly prompt: string;
-}
-
-/** A call of a plan that fits its tool. */
-export interface PlannedCall {
-  readonly tool: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
-  readonly why?: string;
-}
-
-/** What a model planned. */
-export interface Planned {
-  readonly calls: readonly PlannedCall[];
-  /** What is wrong with the rest, and where in the plan. */
-  readonly problems: ReadonlyArray<{ readonly path?: string; readonly message: string }>;
-}
-
-/** Something of a chat file that was not taken as it stands. */
-export interface ChatWarning {
-  /** Of the file, from 1 on. */
-  readonly line: number;
-  readonly code: string;
-  readonly message: string;
-  /** Notes that may have been meant. */
-  readonly candidates: readonly string[];
-}
-
 /** A conversation as a chat file. */
 export interface Exported extends Recorded {
   readonly text: string;
-  /** What it may be called. */
-  readonly fileName: string;
   /** The number of parts left out because they name withheld notes. */
   readonly withheld: number;
-  readonly warnings: readonly ChatWarning[];
 }
 
 /** A conversation from a chat file. */
@@ -182,7 +130,8 @@ export interface Imported extends Recorded {
   readonly conversation: string;
   /** Ids of its messages, in their order. */
   readonly messages: readonly string[];
-  readonly warnings: readonly ChatWarning[];
+  /** Ids of what answered messages attached: no prompt shows it until it is attached again. */
+  readonly lost: readonly string[];
 }
 
 /** What is put into a request to a provider. */
@@ -207,7 +156,6 @@ export interface AgentRole {
   readonly tools?: readonly string[];
   /** Their kinds. */
   readonly pins?: readonly string[];
-  readonly pipeline?: Pipeline;
   /** Why it cannot be used. */
   readonly problem?: string;
 }
@@ -218,7 +166,6 @@ export interface MethodResults {
   "workspaced/blob/put": { readonly bytes: number; readonly sha256?: string };
   "workspaced/context/agents": Recorded & { readonly agents: readonly AgentRole[]; readonly total: number };
   "workspaced/context/assemble": Prompt;
-  "workspaced/context/cite": Cited;
   "workspaced/context/end": Recorded;
   "workspaced/context/export": Exported;
   "workspaced/context/import": Imported;
@@ -229,14 +176,10 @@ export interface MethodResults {
   "workspaced/context/overlay/confirm": { readonly recorded: boolean };
   "workspaced/context/overlay/finished": { readonly recorded: boolean; readonly reason: string | null };
   "workspaced/context/pin": Recorded;
-  /** With `answer` what was planned, else what to ask for. */
-  "workspaced/context/plan": Plan | Planned;
-  /** How many entries of the library are others now. */
-  "workspaced/context/rebase": Recorded & { readonly refreshed: number };
   /** With `agent` what its role gave: null where it gave nothing, or the parameters did. */
   "workspaced/context/start": Recorded & {
     readonly conversation: string;
-    readonly agent?: { readonly tools: readonly string[] | null; readonly pipeline: Pipeline | null };
+    readonly agent?: { readonly tools: readonly string[] | null };
   };
   "workspaced/context/summary": Recorded;
   "workspaced/context/unpin": Recorded;

@@ -1,6 +1,6 @@
 /** Conversations of a runtime, and their prompts. */
 
-import type { AgentRole, Cited, Exported, Imported, MethodName, MethodResults, Plan, Planned, Recorded } from "./api.js";
+import type { AgentRole, Exported, Imported, MethodName, MethodResults, Recorded } from "./api.js";
 import type {
   ContextAssembleParams,
   ContextImportParams,
@@ -39,7 +39,7 @@ export class Context {
     return (await this.#ask("workspaced/context/start", params)).conversation;
   }
 
-  /** The roles that `start` may name as its `agent`, with the tools and the pipeline of each. */
+  /** The roles that `start` may name as its `agent`, with the tools of each. */
   async agents(vault?: string): Promise<readonly AgentRole[]> {
     return (await this.#ask("workspaced/context/agents", vault === undefined ? {} : { vault })).agents;
   }
@@ -90,26 +90,6 @@ export class Context {
   /** Tells what the provider counted of a prompt, by its own report or in tokens: estimates get better by it. */
   usage(params: ContextUsageParams): Promise<Recorded> {
     return this.#ask("workspaced/context/usage", params);
-  }
-
-  /** An answer to a prompt, by default to the last one, with the sources that it cites. */
-  cite(conversation: string, text: string, options: { message?: string } = {}): Promise<Cited> {
-    return this.#ask("workspaced/context/cite", { ...options, conversation, text });
-  }
-
-  /** What to ask a model for that is to say which tools a message, by default the last one, needs. */
-  plan(conversation: string, options: { message?: string } = {}): Promise<Plan> {
-    return this.#ask("workspaced/context/plan", { ...options, conversation }) as Promise<Plan>;
-  }
-
-  /** What the model answered to a plan's prompt, checked. */
-  planned(conversation: string, answer: string): Promise<Planned> {
-    return this.#ask("workspaced/context/plan", { conversation, answer }) as Promise<Planned>;
-  }
-
-  /** Gives the library what its notes are now; settles with how many entries are others. */
-  async rebase(conversation: string): Promise<number> {
-    return (await this.#ask("workspaced/context/rebase", { conversation })).refreshed;
   }
 
   /** Sets what stands for the messages up to one, that one included. */

@@ -19,8 +19,6 @@ export { overlayFetch, type OverlayOptions } from "./overlay/fetch.js";
 export { type Subscription } from "./subscription.js";
 export type {
   AgentRole,
-  ChatWarning,
-  Cited,
   Clock,
   ConnectionState,
   ConnectOptions,
@@ -33,9 +31,6 @@ export type {
   Overlay,
   Pause,
   Pipeline,
-  Plan,
-  Planned,
-  PlannedCall,
   Published,
   Receipt,
   Recorded,

@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006 | 4007 | 4008;
   readonly message: string;
   readonly data: {
-    readonly code: "AGENT_INVALID" | "ALREADY_LINKED" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_CREATOR" | "NOT_DELIVERED" | "NOT_LINKED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "READ_ONLY" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "AGENT_INVALID" | "ALREADY_LINKED" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_CREATOR" | "NOT_DELIVERED" | "NOT_LINKED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "READ_ONLY" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -295,7 +295,7 @@ export interface ContextFoldedEvent {
   readonly source: string;
   readonly vault: string | null;
   readonly data: {
-    readonly reason: "asked" | "budget" | "each_turn" | "edited" | "gone" | "imported" | "pays" | "summary" | "turns" | "withheld";
+    readonly reason: "asked" | "budget" | "each_turn" | "edited" | "gone" | "pays" | "summary" | "turns" | "withheld";
     readonly library: ReadonlyArray<{
       readonly id: string;
       readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
@@ -489,12 +489,8 @@ export interface ConversationStartedEvent {
     }>;
     /** (pattern ^[0-9a-f]{64}$) */
     readonly toolsSha256?: string | null;
-    /** (default true) */
-    readonly cachedInInput?: boolean;
     /** (pattern ^[0-9a-f]{64}$) */
     readonly composerSha256?: string | null;
-    /** (pattern ^[0-9a-f]{64}$) */
-    readonly adapterSha256?: string | null;
     readonly historyTurns?: number | null;
     readonly promotion?: "at_fold" | "each_turn" | null;
     readonly conversation: string;
@@ -633,10 +629,6 @@ export interface MessageAddedEvent {
       readonly title?: string | null;
       /** (default "text") */
       readonly form?: "search" | "text";
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly beforeSha256?: string | null;
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly afterSha256?: string | null;
       /** (default false) */
       readonly resolved?: boolean;
     }>;
@@ -668,7 +660,6 @@ export interface MessageAddedEvent {
       /** (default false) */
       readonly redacted?: boolean;
     }>;
-    readonly cache?: "1h" | "5m" | null;
   };
 }
 
@@ -708,10 +699,6 @@ export interface MessageReplacedEvent {
       readonly title?: string | null;
       /** (default "text") */
       readonly form?: "search" | "text";
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly beforeSha256?: string | null;
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly afterSha256?: string | null;
       /** (default false) */
       readonly resolved?: boolean;
     }>;
@@ -743,7 +730,6 @@ export interface MessageReplacedEvent {
       /** (default false) */
       readonly redacted?: boolean;
     }>;
-    readonly cache?: "1h" | "5m" | null;
   };
 }
 
@@ -987,7 +973,7 @@ export interface PromptAssembledEvent {
     /** (default 0) */
     readonly elided?: number;
     /** (default "chat") */
-    readonly pipeline?: "chat" | "completion" | "compression" | "refactor";
+    readonly pipeline?: "chat" | "compression";
     readonly shape?: {
       readonly name: string;
       /** (pattern ^[0-9a-f]{64}$) */
@@ -1445,19 +1431,11 @@ export interface ContextAssembleParams {
   /** (default true) */
   readonly layers?: boolean;
   /** (default "chat") */
-  readonly pipeline?: "chat" | "completion" | "compression" | "refactor";
+  readonly pipeline?: "chat" | "compression";
   /** (minLength 1, maxLength 200) */
   readonly shape?: string | null;
   /** (minLength 1, maxLength 200) */
   readonly cachedContent?: string | null;
-}
-
-export interface ContextCiteParams {
-  /** (minLength 1, maxLength 128) */
-  readonly conversation: string;
-  readonly text: string;
-  /** (minLength 1, maxLength 128) */
-  readonly message?: string | null;
 }
 
 export interface ContextEndParams {
@@ -1504,8 +1482,6 @@ export interface ContextMessageParams {
       /** (maxLength 512) */
       readonly title?: string | null;
       readonly search?: ContextMessageParamsSearch | null;
-      readonly before?: string | null;
-      readonly after?: string | null;
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
     }>;
@@ -1545,12 +1521,6 @@ export interface ContextMessageParams {
     }>;
     /** (minLength 1, maxLength 128) */
     readonly replaces?: string | null;
-    readonly cacheControl?: {
-      /** (default "ephemeral") */
-      readonly type?: "ephemeral";
-      /** (default "5m") */
-      readonly ttl?: "1h" | "5m";
-    } | null;
   }>;
   readonly remove?: {
     /** (minLength 1, maxLength 128) */
@@ -1631,19 +1601,6 @@ export interface ContextPinParams {
   readonly text?: string | null;
 }
 
-export interface ContextPlanParams {
-  /** (minLength 1, maxLength 128) */
-  readonly conversation: string;
-  /** (minLength 1, maxLength 128) */
-  readonly message?: string | null;
-  readonly answer?: string | null;
-}
-
-export interface ContextRebaseParams {
-  /** (minLength 1, maxLength 128) */
-  readonly conversation: string;
-}
-
 export interface ContextStartParams {
   /** (minLength 1, maxLength 200) */
   readonly provider: string;
@@ -1675,11 +1632,8 @@ export interface ContextStartParams {
     readonly text?: string | null;
   }>;
   readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
-  readonly cachedInInput?: boolean | null;
   /** (default "") */
   readonly composer?: string;
-  /** (default "") */
-  readonly adapter?: string;
   /** (minimum 1, maximum 5000) */
   readonly historyTurns?: number | null;
   readonly promotion?: "at_fold" | "each_turn" | null;
@@ -1703,22 +1657,11 @@ export interface ContextUnpinParams {
 export interface ContextUsageParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
-  /** (minimum 0, maximum 1000000000) */
-  readonly inputTokens?: number | null;
+  readonly report: Readonly<Record<string, unknown>>;
   /** (minLength 1, maxLength 128) */
   readonly message?: string | null;
-  readonly report?: Readonly<Record<string, unknown>> | null;
   /** (minLength 1, maxLength 200) */
   readonly shape?: string | null;
-  /** (minLength 1, maxLength 200) */
-  readonly provider?: string | null;
-  /** (minLength 1, maxLength 200) */
-  readonly model?: string | null;
-  /** (minimum 0, maximum 1000000000, default 0) */
-  readonly cachedTokens?: number;
-  /** (minimum 0, maximum 1000000000, default 0) */
-  readonly outputTokens?: number;
-  readonly cachedInInput?: boolean | null;
 }
 
 /** Unknown fields are ignored: a newer client may say more about itself. */
@@ -2007,7 +1950,6 @@ export interface Prompt {
     readonly role: "assistant" | "system" | "user";
     readonly content: readonly PromptBlock[];
     readonly id?: string | null;
-    readonly cache?: "1h" | "5m" | null;
   }>;
   readonly hashes: {
     /** (pattern ^[0-9a-f]{64}$) */
@@ -3166,7 +3108,6 @@ export interface MethodParams {
   "workspaced/clients": ClientsParams;
   "workspaced/context/agents": ContextAgentsParams;
   "workspaced/context/assemble": ContextAssembleParams;
-  "workspaced/context/cite": ContextCiteParams;
   "workspaced/context/end": ContextEndParams;
   "workspaced/context/export": ContextExportParams;
   "workspaced/context/import": ContextImportParams;
@@ -3176,8 +3117,6 @@ export interface MethodParams {
   "workspaced/context/overlay/finished": ContextOverlayFinishedParams;
   "workspaced/context/overlay/unchanged": ContextOverlayUnchangedParams;
   "workspaced/context/pin": ContextPinParams;
-  "workspaced/context/plan": ContextPlanParams;
-  "workspaced/context/rebase": ContextRebaseParams;
   "workspaced/context/start": ContextStartParams;
   "workspaced/context/summary": ContextSummaryParams;
   "workspaced/context/unpin": ContextUnpinParams;

@@ -83,11 +83,9 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     output_reserve: int
     sections: tuple[Section, ...]
     tools_sha256: str | None
-    cached_in_input: bool
     seq: int
     """The event that set them."""
     composer_sha256: str | None = None
-    adapter_sha256: str | None = None
     history_turns: int | None = None
     promotion: Promotion | None = None
 
@@ -103,7 +101,6 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     tool_calls: tuple[c.ToolCall, ...] = ()
     tool_results: tuple[c.ToolResult, ...] = ()
     thinking: tuple[c.Thinking, ...] = ()
-    cache: c.CacheTime | None = None
 
     @property
     def is_carrier(self) -> bool:
@@ -254,10 +251,8 @@ def _started(before: Conversation | None, event: Event, data: c.ConversationStar
         data.output_reserve,
         data.sections,
         data.tools_sha256,
-        data.cached_in_input,
         event.seq,
         data.composer_sha256,
-        data.adapter_sha256,
         data.history_turns,
         data.promotion,
     )
@@ -285,7 +280,6 @@ def _message(event: Event, data: c.MessageData) -> Message:
         data.tool_calls,
         data.tool_results,
         data.thinking,
-        data.cache,
     )
 
 
@@ -480,7 +474,7 @@ def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conver
     prompt = _prompt_for(before, data.message)
     if prompt is None:
         return before
-    counted = replace(prompt, input_tokens=read_tokens(before.settings, data), cached_tokens=data.cached_tokens)
+    counted = replace(prompt, input_tokens=data.input_tokens, cached_tokens=data.cached_tokens)
     return replace(before, prompts=tuple(counted if each is prompt else each for each in before.prompts))
 
 
@@ -488,17 +482,12 @@ def _prompt_for(conversation: Conversation, message: MessageId) -> Prompt | None
     return next((each for each in reversed(conversation.prompts) if each.message == message), None)
 
 
-def read_tokens(settings: Settings, data: c.UsageReported) -> int:
-    """All tokens that the provider read; cached tokens count once."""
-    return data.input_tokens if settings.cached_in_input else data.input_tokens + data.cached_tokens
-
-
 def _calibrated(state: Conversations, conversation: Conversation, data: c.UsageReported) -> Conversations:
     """The state with one more calibration sample, taken from a prompt's first usage report."""
     prompt = _prompt_for(conversation, data.message)
     if prompt is None or prompt.input_tokens is not None:
         return state
-    counted = read_tokens(conversation.settings, data)
+    counted = data.input_tokens
     key = model_key(data.provider, data.model)
     return replace(state, calibrations=sampled(state.calibrations, key, prompt.seed_estimate, counted))
 

@@ -37,7 +37,6 @@ from .conversation_events import ArtifactKind as ArtifactKind
 from .conversation_events import ArtifactRecorded as ArtifactRecorded
 from .conversation_events import Attachment as Attachment
 from .conversation_events import AttachmentKind as AttachmentKind
-from .conversation_events import CacheTime as CacheTime
 from .conversation_events import ContextFolded as ContextFolded
 from .conversation_events import ContextNearLimit as ContextNearLimit
 from .conversation_events import ContextPinned as ContextPinned

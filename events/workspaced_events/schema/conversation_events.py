@@ -24,7 +24,7 @@ ArtifactKind = Literal[
     "dataview",
 ]
 AttachmentKind = Literal[ArtifactKind, "folder", "tag"]
-Pipeline = Literal["chat", "completion", "refactor", "compression"]
+Pipeline = Literal["chat", "compression"]
 """A prompt's purpose: decides its layers and how it is kept within the budget."""
 Form = Literal["text", "search"]
 """The format of an inline text: plain text, or the JSON of a search (prompts/sources/search_block.py)."""
@@ -33,7 +33,6 @@ ProviderKind = Literal[
 ]
 PartKind = Literal[ArtifactKind, "pin", "changes"]
 """A part of a turn's context: an artifact, what a pin gave, or the line that names changed notes."""
-CacheTime = Literal["5m", "1h"]
 """For how long a provider is asked to cache a prefix."""
 Promotion = Literal["at_fold", "each_turn"]
 """When the context library takes over what turns brought: at a compaction, or by one after each turn."""
@@ -56,10 +55,6 @@ class Attachment(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     """The text the runtime sent inline; a note's text is read when a prompt is assembled."""
     title: Text | None = None
     form: Annotated[Form, Redact.PUBLIC] = "text"
-    before_sha256: Sha256 | None = None
-    """selected_text: the text before the selection; an empty selection is a cursor."""
-    after_sha256: Sha256 | None = None
-    """selected_text: the text after the selection."""
     resolved: bool = False
     """Whether the daemon filled in `id`: the active note, or the place of the selection, when the message came.
     Empty: there was none."""
@@ -109,8 +104,6 @@ class MessageData(Data, frozen=True):
     tool_results: tuple[ToolResult, ...] = ()
     """A user's message that begins with tool results continues the turn before it."""
     thinking: tuple[Thinking, ...] = ()
-    cache: Annotated[CacheTime, Redact.PUBLIC] | None = None
-    """The runtime asks the provider to cache the prefix that ends with this message."""
 
 
 class ConversationData(Data, frozen=True, kw_only=True):
@@ -122,7 +115,7 @@ class ConversationData(Data, frozen=True, kw_only=True):
 @_entry(
     "conversation_started",
     says="started {0.conversation} with {0.model}",
-    may_lack=("tools_sha256", "composer_sha256", "adapter_sha256"),
+    may_lack=("tools_sha256", "composer_sha256"),
 )
 class ConversationStarted(ConversationData, frozen=True):
     """A runtime begins a conversation; started again, its settings are these from now on."""
@@ -136,12 +129,8 @@ class ConversationStarted(ConversationData, frozen=True):
     """Sections of the first layer, in order."""
     tools_sha256: Sha256 | None = None
     """Names the JSON text of the tool definitions, which the runtime sends beside the prompt."""
-    cached_in_input: bool = True
-    """True if this provider's input tokens include its cached tokens."""
     composer_sha256: Sha256 | None = None
     """Names the text after the user's words in each turn: instructions for the answer's format."""
-    adapter_sha256: Sha256 | None = None
-    """Names the text after the composer's: instructions for this model."""
     history_turns: Number | None = None
     """A prompt holds at least this many of the last turns verbatim, fewer than twice as many; None: all."""
     promotion: Annotated[Promotion, Redact.PUBLIC] | None = None
@@ -332,9 +321,7 @@ class LeftOut(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 class ContextFolded(ConversationData, frozen=True):
     """The only event that shortens what earlier turns sent. The library holds what is still in use."""
 
-    reason: Literal[
-        "budget", "asked", "pays", "summary", "turns", "each_turn", "imported", "withheld", "gone", "edited"
-    ]
+    reason: Literal["budget", "asked", "pays", "summary", "turns", "each_turn", "withheld", "gone", "edited"]
     library: tuple[LibraryEntry, ...]
     """The library from now on."""
     up_to: Annotated[MessageId, Redact.ID] | None = None

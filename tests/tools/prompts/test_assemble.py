@@ -87,43 +87,17 @@ def test_a_turn_of_another_conversation_or_version_or_of_no_message_is_refused()
 
 # -- the user's words --
 
-C, A = "Answer in lists.", "Use no tables.\n\nNever."
 words = st.text(alphabet="ab \n", max_size=12)
 
 
-def with_instructions(said: str, composer: str, adapter: str) -> LayerBuilder:
-    texts = {"m": said, "c": composer, "a": adapter}
-    settings = Settings("p", "m", 9, 0, (), None, True, 1, composer_sha256="c", adapter_sha256="a")
+@given(said=words, composer=words)
+def test_whatever_is_said_the_instruction_ends_the_words(said: str, composer: str) -> None:
+    settings = Settings("p", "m", 9, 0, (), None, 1, composer_sha256="c")
     sheet = LayerBuilder("L5_USER", Estimator(1.0))
-    add_words(sheet, Message(MessageId("m"), "user", 1, "", "m"), settings, "chat", texts.__getitem__)
-    return sheet
-
-
-@given(said=words, composer=words, adapter=words)
-def test_whatever_is_said_each_instruction_ends_the_words_once(said: str, composer: str, adapter: str) -> None:
-    sheet = with_instructions(said, composer, adapter)
-    text = joined(sheet.segments)
-    assert [entry.id for entry in sheet.entries] == ["m", "composer", "adapter"]
-    assert text.startswith(said.strip(" \n"))
-    for entry, given_text in zip(sheet.entries[1:], (composer.strip(" \n"), adapter.strip(" \n")), strict=True):
-        added = [each for each in sheet.segments if each.id == entry.id]
-        assert len(added) == (entry.state == "full") and (entry.state == "empty") == (not given_text)
-        assert not given_text or given_text in text
-    if sheet.entries[2].state == "full":
-        assert text.endswith(adapter.strip(" \n"))
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        (f"How?\n\n{C}\n\n{A}", f"How?\n\n{C}\n\n{A}"),
-        (f"How?\n\n{A}", f"How?\n\n{A}\n\n{C}"),
-        (f"{C} How?", f"{C} How?\n\n{C}\n\n{A}"),
-        (f"Do not{C}", f"Do not{C}\n\n{C}\n\n{A}"),
-    ],
-)
-def test_what_the_words_end_with_already_is_not_said_again(said: str, expected: str) -> None:
-    assert joined(with_instructions(said, C, A).segments) == expected
+    message = Message(MessageId("m"), "user", 1, "", "m")
+    add_words(sheet, message, settings, "chat", {"m": said, "c": composer}.__getitem__)
+    assert [entry.id for entry in sheet.entries] == ["m", "composer"]
+    assert joined(sheet.segments) == "\n\n".join(filter(None, (said.strip(" \n"), composer.strip(" \n"))))
 
 
 # -- the text of a layer --

@@ -212,7 +212,7 @@ def test_of_a_prompt_whose_predecessor_is_forgotten_nothing_is_said() -> None:
 
 
 def test_prompts_of_two_pipelines_differ_for_that_reason(story: Story) -> None:
-    story.prompt("m1", pipeline="completion")
+    story.prompt("m1", pipeline="compression")
     story.ask("m2")
     story.start("another system")
     story.ask("m3")

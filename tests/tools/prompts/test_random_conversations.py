@@ -24,7 +24,6 @@ from workspaced_events.projections.conversations import Conversation, compacted,
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.citations.renumber import sources_of
 from workspaced_tools.prompts.model.sent_so_far import read_turn
 from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, Assembled, Turn
 from workspaced_tools.prompts.sources.search_block import Document
@@ -33,8 +32,7 @@ NOTES = ("a.md", "b.md", "c, d.md", "work/plan.md", "work/日記.md", "pictures.
 SIZES = (0, 60, 400, 3_000)
 WINDOWS = (200_000, 200_000, 12_000, 6_000, 2_500)
 RESERVE = 500
-COMPOSER, ADAPTER = "COMPOSER: answer in lists.", "ADAPTER: no tables."
-OTHERS: tuple[c.Pipeline, ...] = ("completion", "refactor", "compression")
+COMPOSER = "COMPOSER: answer in lists."
 NEVER_KEPT = {"selected_text", "tool_result", "skill", "image"}
 PINS: tuple[tuple[c.ProviderKind, dict[str, Any]], ...] = (
     ("text", {"text": "Pinned words."}),
@@ -65,7 +63,6 @@ class Talk:
             reserve=RESERVE,
             tools='[{"name": "look_up"}]',
             composer=COMPOSER,
-            adapter=ADAPTER,
             history_turns=self.turns,
             promotion=promotion,
         )
@@ -124,8 +121,7 @@ class Talk:
                 c.Attachment("folder", "work"),
                 c.Attachment("tag", "none"),
                 self.chat.given("selected_text", f"a.md#L1-L{n}", f"Selected {n}."),
-                self.chat.selection(f"b.md#L{n}-L{n}", f"Selected {n}.", f"Before {n}.", f"After {n}."),
-                self.chat.selection(f"b.md#L{n}-L{n}", None, f"Before {n}."),
+                self.chat.selection(f"b.md#L{n}-L{n}", f"Selected {n}."),
                 self.chat.search(f"search {n % 3}", "q", *self.documents(n, m)),
                 self.chat.given("url", f"https://x.test/{n % 3}", f"A page {n % 3}."),
                 self.chat.given("tool_result", f"call {n}", f"Found {n}.", "look_up"),
@@ -143,13 +139,12 @@ class Talk:
         ]
 
     def ask_otherwise(self, n: int, m: int) -> None:
-        """In another pipeline, for a message that is there or for a new one."""
-        pipeline = OTHERS[m % 3]
-        name = self._some_message(n) if pipeline == "compression" or n % 2 else None
+        """For a summary up to a message that is there, or to a new one."""
+        name = self._some_message(n)
         if name is None:
             name = self.chat.say("" if n % 3 else f"Do {n}.", *self.attachments(n, m))
         before = self.chat.now
-        turn = self.chat.acquired(name, pipeline=pipeline, rebase=n % 5 == 0)
+        turn = self.chat.acquired(name, pipeline="compression", rebase=n % 5 == 0)
         try:
             made = assemble(before, turn, self.chat.texts, self.chat.kept)
         except (BudgetExceeded, ArgumentInvalid):
@@ -247,7 +242,6 @@ class Talk:
             window=now.context_window,
             reserve=RESERVE,
             composer=COMPOSER,
-            adapter=ADAPTER,
             history_turns=self.turns,
             promotion=self.promotion,
             system=system,
@@ -299,7 +293,7 @@ class Talk:
         folds_whole_turns_and_far_enough(before, turn, made)
         if self.prompts and not self.cause and self.prompts[-1][0].message != turn.message:
             grows_from(self.prompts[-1][1], made)
-        assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
+        assert w.layer_text(made, "L5_USER").endswith(COMPOSER)
         assert made.sent is not None
         told = [each.id for each in turn.present]
         assert len(told) == len(set(told))
@@ -316,14 +310,9 @@ class Talk:
             before.elided_until,
             before.last_prompt(),
         )
-        if turn.policy.pipeline == "compression":
-            assert (w.system(made), w.layer_text(made, "L5_USER")) == (COMPRESSION_SYSTEM, COMPRESSION_TASK)
-            assert w.layer_text(made, "L3_TURN") == "" and COMPOSER not in w.whole(made)
-        else:
-            assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
-            assert [w.whole(made).count(text) for text in (COMPOSER, ADAPTER)] == [1, 1]
-            has_what_is_attached(turn, made, self.chat.texts)
-            assert w.layer_text(made, "L4_STRIP") == ""
+        assert turn.policy.pipeline == "compression"
+        assert (w.system(made), w.layer_text(made, "L5_USER")) == (COMPRESSION_SYSTEM, COMPRESSION_TASK)
+        assert w.layer_text(made, "L3_TURN") == "" and COMPOSER not in w.whole(made)
 
 
 # -- what holds of every prompt --
@@ -403,7 +392,7 @@ def is_valid_for_providers(made: Assembled) -> None:
 
 def numbers_its_sources(before: Conversation, turn: Turn, made: Assembled, texts: Any) -> None:
     """Each source that the turn shows has the number that its catalogue says."""
-    catalogue = {(each.number, each.source) for each in sources_of(before, turn, texts)}
+    catalogue = {(each.number, each.source) for each in w.sources_of(before, turn, texts)}
     assert sorted(number for number, _ in catalogue) == list(range(1, len(catalogue) + 1))
     lines = w.layer_text(made, "L3_TURN").splitlines()
     shown = {

@@ -71,8 +71,8 @@ class Log:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    """A conversation of eight prompts: with notes that change, a pin, tools, a skill, searches, an edit, a rebase,
-    and three of other pipelines."""
+    """A conversation of six prompts: with notes that change, a pin, tools, a skill, searches, an edit, a rebase,
+    and a compression."""
     world = past_world.World(tmp_path / "vault", NOTES)
     chat = w.NotesTalk(world, tools='[{"name": "look_up"}]', memory="Likes tea.", composer="Be brief.")
     searched = chat.search("s", "alpha", Document("Alpha", "x.md", "Found."))
@@ -89,9 +89,6 @@ def log(tmp_path: Path) -> Iterator[Log]:
     chat.start(system="You are brief.", history_turns=2)
     chat.say("Once more.", "a.md")
     chat.prompt(rebase=True)
-    for pipeline in ("completion", "refactor"):
-        chat.say("", chat.selection("a.md#L1-L1", "# Alpha"), "b.md")
-        chat.prompt(pipeline=pipeline)
     chat.prompt("m5", pipeline="compression")
     world.close()
     shutil.rmtree(world.folder)
@@ -104,8 +101,8 @@ def log(tmp_path: Path) -> Iterator[Log]:
 def test_every_prompt_is_what_was_sent_though_the_vault_is_gone(log: Log) -> None:
     found = log.verified()
     assert [each.prompt for each in found] == log.prompts
-    assert len(found) == 8
-    assert {each.prompt.pipeline for each in found} == {"chat", "completion", "refactor", "compression"}
+    assert len(found) == 6
+    assert {each.prompt.pipeline for each in found} == {"chat", "compression"}
     for each in found:
         assert (each.outcome, each.differs, each.why) == (Outcome.SAME, None, "")
         assert each.envelope is not None and each.envelope.combined_hash == each.prompt.combined_hash
@@ -120,7 +117,7 @@ def test_one_prompt_is_made_again_by_its_message(log: Log) -> None:
     assert (last.differs, first.differs) == (None, None)
     assert first.made.envelope.message_id == "m1" and last.made.envelope.messages[-1].role == "user"
     assert manifest_of(source, sent[1]) == first.made.envelope.manifest
-    assert len(history_tokens(source, about)) == 8
+    assert len(history_tokens(source, about)) == 6
 
 
 def test_what_the_log_does_not_hold_is_said_to_be_missing(log: Log) -> None:

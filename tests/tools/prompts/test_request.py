@@ -13,7 +13,6 @@ from support import golden_bodies as write
 from support.profiles import examples
 
 from workspaced_tools.prompts.model.types import Envelope
-from workspaced_tools.prompts.providers.cache_breakpoints import MARKS_MAX
 from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.provider import OWN, Part, Request
@@ -76,7 +75,7 @@ def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
 ) -> None:
     made, said = with_marks(parts_of(system + library), library, read)
     places = [part for part in (*made, *(part for _role, parts in said for part in parts)) if part.cache]
-    assert len(places) <= MARKS_MAX
+    assert len(places) <= 4
     assert all(part.type != "thinking" for part in places)
     plain = [(role, [replace(part, cache=False) for part in parts]) for role, parts in said]
     assert plain == read and [replace(part, cache=False) for part in made] == parts_of(system + library)

@@ -9,7 +9,6 @@ from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_events.errors import LogDamaged
-from workspaced_tools.prompts.model.untrusted_text import unescape_body
 from workspaced_tools.prompts.sources.search_block import (
     Document,
     Numbers,
@@ -29,7 +28,6 @@ HOSTILE = [
     *["&quot;", "words", "[^0-9]", "[^note]"],
 ]
 hostile = st.lists(st.sampled_from(HOSTILE), max_size=8).map("".join)
-MARK = re.compile(r"\[[ \t]*\^[ \t]*[1-9]\d*(?:[ \t]*[,;–-]?[ \t]*\^?\d+)*[ \t]*\]")
 
 
 def test_a_payload_says_what_it_is_shows_its_documents_and_tells_how_to_cite_them() -> None:
@@ -61,7 +59,6 @@ def test_nothing_that_was_found_can_leave_its_place(query: str, title: str, sour
     assert shown.count("</document_sources>") == 1 and "</tool_result>" not in shown
     catalogue = shown[shown.index("<document_sources>") : shown.index("</document_sources>")]
     assert len(catalogue.splitlines()) == 1 + len(numbers.sources)
-    assert not MARK.findall(unescape_body(shown[: shown.rindex("Cite a source")]))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"query": 1, "documents": []}', "words"])

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from support import conversation as w
 
-from workspaced_tools.prompts.citations.renumber import sources_of
 from workspaced_tools.prompts.sources.search_block import Document
 
 RYE, OAT, FIG = (Document(name.title(), f"{name}.md", f"All of {name}.") for name in ("rye", "oat", "fig"))
@@ -25,7 +24,7 @@ def numbers(made: Any) -> list[str]:
 
 def catalogue(chat: Any, **of: Any) -> list[str]:
     turn = chat.acquired(**of)
-    return [f"{each.number} {each.source}" for each in sources_of(chat.now, turn, chat.texts)]
+    return [f"{each.number} {each.source}" for each in w.sources_of(chat.now, turn, chat.texts)]
 
 
 def test_numbers_run_through_the_turn_attachments_first_then_its_rounds(chat: Any) -> None:

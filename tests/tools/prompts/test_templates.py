@@ -7,7 +7,7 @@ import pytest
 from support import golden_bodies as write
 from support.growth import costs_less_than, thread_seconds
 
-from workspaced_tools.errors import BodyInvalid, TemplateFailed, UnknownShape
+from workspaced_tools.errors import TemplateFailed, UnknownShape
 from workspaced_tools.prompts.providers.bodies import RenderedBody, shape
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.templates import Template, template_named
@@ -169,16 +169,6 @@ def test_output_is_bounded() -> None:
 
 
 # -- what is checked of a body --
-
-
-MARK = '{"cache_control": {"type": "ephemeral"}}'
-
-
-def test_four_breakpoints_are_taken_and_five_are_not() -> None:
-    assert rendered(f'{{"a": [{", ".join([MARK] * 4)}], "cache_control": null}}').body
-    with pytest.raises(BodyInvalid) as error:
-        rendered(f'{{"a": [{", ".join([MARK] * 5)}]}}')
-    assert error.value.details == {"template": "mine", "path": "$.a[4].cache_control"}
 
 
 @pytest.mark.parametrize(

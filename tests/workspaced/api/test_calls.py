@@ -267,9 +267,10 @@ def test_statistics_have_the_provider_s_counts_of_prompts_beside_ours(daemon: An
                 message = {"id": turn, "role": "user", "text": "What?"}
                 client.context.message(provider, message)
                 estimates.append(client.context.assemble(provider)["estimate"])
-                counts = {"input_tokens": 90, "cached_tokens": 60, "output_tokens": 7}
+                report = {"input_tokens": 90, "output_tokens": 7}
+                cached = {"cache_read_input_tokens": 60, "input_tokens_details": {"cached_tokens": 60}}
                 for _ in range(2 if turn < "3" else 0):
-                    client.context.usage(provider, message=turn, cached_in_input=provider == "openai", **counts)
+                    client.context.usage(provider, {**report, **cached}, message=turn)
                 client.context.message(provider, {"role": "assistant", "text": "This."})
     done = command(running, "stats", "--json")
     prompts = json.loads(done.stdout)["prompts"]

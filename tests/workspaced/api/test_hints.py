@@ -60,8 +60,6 @@ def test_parameters_of_another_kind(client: Any) -> None:
         (f"{CONTEXT}/assemble", {**TALK, "shape": "none"}),
         (f"{CONTEXT}/usage", {**TALK, "seq": 1, "input": 1, "output": 1}),
         (f"{CONTEXT}/summary", {**TALK, "until": "none", "text": "x"}),
-        (f"{CONTEXT}/cite", {**TALK, "text": "x", "message": "none"}),
-        (f"{CONTEXT}/plan", {**TALK, "message": "none"}),
         (f"{CONTEXT}/import", {"text": "no chat"}),
         (f"{CONTEXT}/import", {"text": "---\nprovider: 3\n---\n", **SETTINGS}),
         ("workspaced/state", {"at": 9_999_999}),

@@ -46,9 +46,8 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/call": {"seq": "{call}"},
     "workspaced/context/usage": {
         "conversation": "chat",
-        "inputTokens": 1,
-        "cachedTokens": 0,
-        "cachedInInput": True,
+        "report": {"prompt_tokens": 1, "completion_tokens": 1},
+        "shape": "openai",
     },
     "workspaced/context/export": {"conversation": "chat"},
     "workspaced/context/end": {"conversation": "chat"},
@@ -97,9 +96,6 @@ PAUSED: dict[str, dict[str, Any]] = {
         "open": True,
         "chat": "0" * 64,
     },
-    "workspaced/context/cite": {"conversation": "chat", "text": "So [1]."},
-    "workspaced/context/plan": {"conversation": "chat"},
-    "workspaced/context/rebase": {"conversation": "chat"},
     "workspaced/context/summary": {"conversation": "chat", "text": "So far.", "upTo": "m1"},
     "workspaced/context/import": {"text": "# Chat\n"},
 }

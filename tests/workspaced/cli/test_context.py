@@ -56,7 +56,9 @@ class Session:
     def assemble(self, context: Any, name: str, *, cached: int | None) -> None:
         self.sent[name] = context.assemble("talk-1")
         if cached is not None:
-            context.usage("talk-1", input_tokens=2_000, cached_tokens=cached, cached_in_input=True)
+            details = {"cached_tokens": cached}
+            report = {"prompt_tokens": 2_000, "prompt_tokens_details": details, "completion_tokens": 0}
+            context.usage("talk-1", report, shape="openai")
         context.message("talk-1", {"role": "assistant", "text": f"Answer to {name}."})
 
     def context(self, *arguments: str) -> str:
@@ -117,28 +119,6 @@ def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
     assert told["prompts"][2]["expected"] == told["prompts"][1]["estimate"]
     text = session.context("show", "talk-1", "--cache")
     assert "4 prompts: 1 hit, 2 misses, 1 not reported; 1,650 of 6,000 tokens came from the cache" in text
-
-
-# -- diff --
-
-
-def test_a_diff_names_the_first_layer_that_changed_what_stays_cached_and_the_texts(session: Session) -> None:
-    def diff(*arguments: str) -> Any:
-        return session.running.cli("context", "diff", *arguments)
-
-    done = diff("m2", "m4", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["same"], told["first"], told["causes"]) == (1, False, "L4_STRIP", [])
-    assert told["common"] >= session.sent["m2"]["estimate"]
-    text = diff("m2", "m4").stdout
-    assert "first to change: L4_STRIP" in text and "+ L3_TURN note long.md: full" in text
-    told = json.loads(diff("m2", "m3", "--json").stdout)
-    assert (told["first"], told["causes"]) == ("L3_TURN", []), "a prompt that goes on with a turn loses nothing"
-    assert told["common"] >= session.sent["m2"]["estimate"]
-    assert "the conversation went on" in diff("m2", "m3", "--conversation", "talk").stdout
-    texts = diff("m1", "m2", "--text").stdout
-    assert "+Pinned words." in texts and "+++ L3_TURN after" in texts and "\x1b" not in texts
-    assert "Both are the same." in diff("m3", "m3", "--text").stdout
 
 
 # -- wherever the log is --

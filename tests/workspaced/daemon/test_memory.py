@@ -94,8 +94,6 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
     ("workspaced/publish", {"actions": [{"type": "active_note_set", "data": {"note": "b.md"}}]}),
     ("workspaced/context/assemble", {"conversation": "talk"}),
     ("workspaced/context/assemble", {"conversation": "talk", "shape": "openai"}),
-    ("workspaced/context/cite", {"conversation": "talk", "text": "so it is [1]"}),
-    ("workspaced/context/plan", {"conversation": "talk"}),
     ("workspaced/context/export", {"conversation": "talk"}),
 ]
 

@@ -95,13 +95,12 @@ def test_settings_told_again_are_no_event_and_others_are(chat: Talk) -> None:
     context.start(conversation=chat.id, **{**SETTINGS, "provider": "anthropic"}, tools=[{"name": "t"}])
     told = chat.told("conversation_started")
     now = {**SETTINGS, "provider": "anthropic", "tools": [{"name": "t"}]}
-    for changed in ({"composer": "In prose."}, {"adapter": "Guess."}, {"history_turns": 3}):
+    for changed in ({"composer": "In prose."}, {"history_turns": 3}):
         now |= changed
         for _ in range(2):
             context.start(conversation=chat.id, **now)
-    assert len(chat.events("conversation_started")) == 6
-    assert len(told) == 3 and told[2]["cachedInInput"] is False and "toolsSha256" in told[2]
-    assert told[0].get("cachedInInput", True) is True
+    assert len(chat.events("conversation_started")) == 5
+    assert len(told) == 3 and "toolsSha256" in told[2]
     chat.user("One.")
     prompt = chat.prompt()
     assert prompt["manifest"]["toolTokens"] > 0 and not entries(prompt, "skills")
@@ -211,10 +210,8 @@ def test_a_fold_by_request_leaves_each_note_as_it_is_now(chat: Talk, shared: Any
     chat.assistant("Read.")
     notes["edited"].write_text("# edited\n\nNew edited.\n")
     notes["gone"].unlink()
-    assert chat.client.context.rebase(chat.id)["refreshed"] == 2
-    assert chat.client.context.rebase(chat.id)["refreshed"] == 0
     chat.user("Now?")
-    prompt = chat.prompt()
+    prompt = chat.prompt(rebase=True)
     assert "New edited." in system(prompt) and "Old kept." in sent(prompt)
     assert not any(text in sent(prompt) for text in ("Old edited.", "Old gone."))
     assert not prompt["manifest"]["warnings"]
@@ -230,7 +227,6 @@ UNKNOWN: list[tuple[str, dict[str, Any], str]] = [
     *((method, {"conversation": "nobody", **more}, "UNKNOWN_CONVERSATION") for method, more in (
         ("message", {"messages": [{"role": "user"}]}),
         ("assemble", {}),
-        ("rebase", {}),
         ("unpin", {"id": "p"}),
         ("end", {}),
         ("export", {}),
@@ -240,7 +236,7 @@ UNKNOWN: list[tuple[str, dict[str, Any], str]] = [
     ("message", {"messages": [{"role": "user", "textSha256": DIGEST}]}, "UNKNOWN_BLOB"),
     ("assemble", {"message": "nothing"}, "UNKNOWN_MESSAGE"),
     ("summary", {"text": "?", "upTo": "nothing"}, "UNKNOWN_MESSAGE"),
-    ("usage", {"inputTokens": 1, "cachedInInput": True, "message": "m1"}, "UNKNOWN_MESSAGE"),
+    ("usage", {"report": {}, "shape": "openai", "message": "m1"}, "UNKNOWN_MESSAGE"),
     ("pin", {"id": "p", "kind": "note", "path": "../a.md"}, "OUTSIDE_VAULT"),
     ("pin", {"id": "p", "kind": "folder", "folder": "/etc"}, "OUTSIDE_VAULT"),
 ]  # fmt: skip
@@ -256,18 +252,15 @@ INVALID: list[tuple[str, dict[str, Any]]] = [
     ("pin", {"id": "p", "kind": "workspace", "path": "a.md"}),
     ("pin", {"id": "p", "kind": "note", "path": ".a.md"}),
     ("pin", {"id": "p", "kind": "folder", "folder": "a//b"}),
-    ("assemble", {"message": "m2", "pipeline": "refactor"}),
     ("assemble", {"pipeline": "poem"}),
     ("assemble", {"cachedContent": "cachedContents/1"}),
-    ("usage", {"inputTokens": -1, "cachedInInput": True}),
+    ("usage", {"report": 1}),
 ]
 CONTRADICTING: list[dict[str, Any]] = [
     {"colour": "red"},
     {"id": ""},
     {"id": "x", "replaces": "m1"},
     {"text": "a", "textSha256": DIGEST},
-    {"cacheControl": {"type": "persistent"}},
-    {"cacheControl": {"ttl": "1d"}},
     {"toolCalls": [{"id": "1", "name": "t"}]},
     {"attachments": [ACTIVE], "toolResults": [{"id": "1", "name": "t", "text": ""}]},
     {"attachments": [ACTIVE] * (ATTACHMENTS_PER_MESSAGE_MAX + 1)},
@@ -277,7 +270,6 @@ CONTRADICTING: list[dict[str, Any]] = [
         {"kind": "note", "id": "a.md", "text": "?"},
         {"kind": "note", "id": "a.md", "textSha256": DIGEST},
         {"kind": "file", "id": "f", "text": "a", "textSha256": DIGEST},
-        {"kind": "file", "id": "f", "text": "x", "before": "y"},
         {"kind": "url", "id": "https://x.test", "search": SEARCH},
         {"kind": "tool_result", "id": "s"},
         {"kind": "tool_result", "id": "s", "text": "x", "search": SEARCH},
@@ -350,11 +342,11 @@ def test_what_is_answered_and_recorded_fits_its_schema(chat: Talk) -> None:
     context.pin(chat.id, "p", "text", text="Pinned.")
     chat.user("One.", "a.md", {"kind": "url", "id": "https://x.test/", "text": "T.", "title": "X"})
     Draft202012Validator(SCHEMAS["prompt"]).validate(chat.prompt())
-    context.usage(chat.id, input_tokens=5, cached_in_input=True)
+    context.usage(chat.id, {"prompt_tokens": 5, "completion_tokens": 1}, shape="openai")
     chat.assistant("Two.", toolCalls=[{"id": "t", "name": "t"}], thinking=[{"text": "Hm."}])
     chat.say(role="user", toolResults=[{"id": "t", "name": "t", "text": "r"}], id="last")
     Draft202012Validator(SCHEMAS["prompt"]).validate(chat.prompt())
-    context.rebase(chat.id)
+    context.assemble(chat.id, rebase=True)
     context.summary(chat.id, "Short.", up_to="last")
     context.unpin(chat.id, "p")
     context.message(chat.id, remove="last")

@@ -47,7 +47,7 @@ def attached(note: str, spelling: str) -> list[Json]:
         {"kind": "note", "id": note},
         {"kind": "active_note"},
         {"kind": "file", "id": spelling, "title": spelling, "text": spelling},
-        {"kind": "selected_text", "id": f"{note}#L1-L2", "text": spelling, "before": spelling, "after": spelling},
+        {"kind": "selected_text", "id": f"{note}#L1-L2", "text": spelling},
         {"kind": "tool_result", "id": spelling, "search": found},
     ]
 

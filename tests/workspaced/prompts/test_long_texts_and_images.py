@@ -1,4 +1,4 @@
-"""Uploads of long texts, images in results of tools, and the runtime's own cache marks."""
+"""Uploads of long texts, and images in results of tools."""
 
 import base64
 import hashlib
@@ -115,19 +115,3 @@ def test_an_image_in_a_result_may_be_uploaded_and_is_bounded(client: Any) -> Non
     too_large = client.upload(uri(images.png_of_size(ATTACHED_IMAGE_BYTES_MAX + 1)))
     error = refusal(client.context.message, begun(client), result(images=[{"textSha256": too_large}]))
     assert error.code == "INVALID_ARGUMENT" and str(ATTACHED_IMAGE_BYTES_MAX) in str(error)
-
-
-# -- marks of one's own --
-
-
-def marks(value: Any) -> list[Any]:
-    """All marks of a body, in order."""
-    if isinstance(value, list):
-        return [mark for each in value for mark in marks(each)]
-    if not isinstance(value, dict):
-        return []
-    own = [value["cache_control"]] if "cache_control" in value else []
-    return [mark for each in value.values() for mark in marks(each)] + own
-
-
-# -- the first layer --

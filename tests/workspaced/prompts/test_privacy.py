@@ -8,7 +8,7 @@ import pytest
 from support.daemon import refusal
 from support.talk import SETTINGS, DaemonTalk, Talk, entries, files_telling, sent, telling
 
-from workspaced_tools.chats.markdown_file import read_chat
+from workspaced.prompts.chat_file import read_chat
 from workspaced_tools.limits import ATTACHED_CHARS_MAX
 
 HEAD = "---\nworkspaced: private\n---\n"
@@ -27,11 +27,6 @@ def found(*sources: str, text: str = "xyzzy") -> dict[str, Any]:
     """A search's result, attached."""
     documents = [{"title": f"title {each}", "source": each, "text": text} for each in sources]
     return {"kind": "tool_result", "id": "s", "search": {"query": "it", "documents": documents}}
-
-
-def cited(talk: Talk) -> list[str]:
-    """The sources that the last prompt's answer may cite."""
-    return [each["source"] for each in talk.context.cite(talk.id, "x")["sources"]]
 
 
 def told(what: Any) -> list[str]:
@@ -92,17 +87,12 @@ def test_what_one_client_may_not_see_is_in_nothing_that_it_asks_for(guarded: Any
         (entry,) = [each for each in entries(prompt, "work/plan.md") if each["layer"] == "L3_TURN"]
         assert (entry["state"], entry["detail"]) == ("failed", "NAMES_ONLY")
         exported = context.export(chat.id)["text"]
-        assert [each.layers for each in read_chat(exported).chat.messages] == [{}] * 3, "hashes tell of texts"
-        for made in (prompt, context.plan(chat.id), context.assemble(chat.id, shape="openai"), exported):
+        for made in (prompt, context.assemble(chat.id, shape="openai"), exported):
             assert "1. begin" not in json.dumps(made)
         narrow.call("workspaced/share", {"client": "narrow", "level": "none"})
         for call, *arguments in (
             (context.assemble, chat.id),
-            (context.plan, chat.id),
-            (context.rebase, chat.id),
-            (context.cite, chat.id, "x"),
             (context.export, chat.id),
-            (context.import_chat, exported),
         ):
             error = refusal(call, *arguments)
             assert error.code == "SHARING_OFF" and "narrow" in error.hint
@@ -179,20 +169,15 @@ def test_what_the_user_looks_at_is_not_named_where_it_is_withheld(daemon: Any, k
     assert told(talk.ask("And now?")) == []
 
 
-# -- in sources, plans and chat files --
+# -- in bodies and chat files --
 
 
-def test_a_note_that_is_withheld_is_in_no_body_no_citation_and_no_plan(daemon: Any) -> None:
+def test_a_note_that_is_withheld_is_in_no_body(daemon: Any) -> None:
     talk = DaemonTalk(daemon(notes={"b.md": "# Beta\n", "diary.md": "# Diary\n\nThe passphrase is xyzzy.\n"}))
     talk.user("Look.", "diary.md", found("diary.md", "b.md", text="What it says."))
     assert "xyzzy" in json.dumps(talk.prompt(shape="openai")["body"])
-    assert cited(talk) == ["diary.md", "b.md"] and "xyzzy" in talk.context.plan(talk.id)["prompt"]
     (talk.running.vault / "diary.md").write_text(PRIVATE)
-    answer = talk.context.cite(talk.id, "So.[^1] And.[^2]")
-    assert [each["source"] for each in answer["sources"]] == ["b.md"] and answer["unknown"] == [1]
-    canaries = ("xyzzy", "diary")
-    for made in (answer, talk.context.plan(talk.id), talk.prompt(shape="openai")["body"]["messages"][:-1]):
-        assert telling(made, canaries) == []
+    assert telling(talk.prompt(shape="openai")["body"]["messages"][:-1], ("xyzzy", "diary")) == []
     assert "xyzzy" not in json.dumps(talk.prompt(shape="openai"))
 
 
@@ -210,7 +195,8 @@ def test_a_note_that_moved_to_where_it_is_withheld_leaves_by_its_former_name(dae
         (running.vault / new).write_text(PRIVATE)
     exported = talk.context.export(talk.id)
     assert exported["withheld"] == 1 and "b.md" in exported["text"]
-    assert cited(searching) == ["b.md"]
+    found_now = searching.context.export(searching.id)["text"]
+    assert "b.md" in found_now and telling(found_now, ("old.md", "new.md")) == []
     for made in (exported["text"], talk.ask("And now?")["messages"]):
         assert telling(made, ("xyzzy", "old.md", "new.md")) == []
 
@@ -229,10 +215,10 @@ def test_a_note_that_was_found_private_is_no_source_by_any_of_its_names(daemon: 
     talk.prompt()
     talk.stop()
     talk.start()
-    assert cited(talk) == list(shown)
     exported = talk.context.export(talk.id)
-    [attachment] = read_chat(exported["text"]).chat.messages[0].attachments
-    assert [each["source"] for each in json.loads(attachment.text or "")["documents"]] == list(shown)
+    [attachment] = read_chat(exported["text"]).messages[0].attachments
+    assert attachment.search is not None
+    assert [each.source for each in attachment.search.documents] == list(shown)
     assert exported["withheld"] == len(names)
 
 

@@ -19,7 +19,6 @@ REVIEWER = {
     "system": "You review notes.",
     "tools": ["search_workspace", "get_current_note"],
     "pins": ["workspace", {"kind": "note", "path": "style.md"}, {"kind": "text", "text": "Be kind."}],
-    "pipeline": "chat",
 }
 NOTE = """\
 ---
@@ -29,7 +28,6 @@ pins:
   - workspace
   - kind: note
     path: style.md
-pipeline: refactor
 colour: red
 ---
 You find faults.
@@ -84,7 +82,7 @@ def pins_of(client: Any, conversation: str) -> dict[str, str]:
 
 def test_a_role_of_the_settings_gives_system_tools_and_pins(client: Any) -> None:
     started = client.context.start(**SETTINGS, agent="reviewer")
-    assert started["agent"] == {"tools": REVIEWER["tools"], "pipeline": "chat"}
+    assert started["agent"] == {"tools": REVIEWER["tools"]}
     prompt = asked(client, started["conversation"])
     system = text_of(prompt, "L1_SYSTEM")
     assert "You review notes." in system and "hidden" not in system, "it hides the note of its name"
@@ -97,13 +95,13 @@ def test_a_role_of_the_settings_gives_system_tools_and_pins(client: Any) -> None
 
 def test_a_note_of_the_folder_is_a_role(client: Any) -> None:
     started = client.context.start(**SETTINGS, agent="critic")
-    assert started["agent"] == {"tools": ["search_workspace"], "pipeline": "refactor"}
+    assert started["agent"] == {"tools": ["search_workspace"]}
     prompt = asked(client, started["conversation"])
     system = text_of(prompt, "L1_SYSTEM")
     assert "You find faults." in system and "colour" not in system and "---" not in system
     assert pins_of(client, started["conversation"]) == {"agent/1": "workspace", "agent/2": "note"}
     nested = client.context.start(**SETTINGS, agent="team/lead")
-    assert nested["agent"] == {"tools": None, "pipeline": None}
+    assert nested["agent"] == {"tools": None}
     assert "You lead." in text_of(asked(client, nested["conversation"]), "L1_SYSTEM")
 
 
@@ -150,7 +148,6 @@ def test_roles_are_listed_without_their_texts(client: Any, shared: Any) -> None:
             "source": "settings",
             "tools": ["search_workspace", "get_current_note"],
             "pins": ["workspace", "note", "text"],
-            "pipeline": "chat",
         },
         {
             "name": "critic",
@@ -158,14 +155,13 @@ def test_roles_are_listed_without_their_texts(client: Any, shared: Any) -> None:
             "path": "Agents/critic.md",
             "tools": ["search_workspace"],
             "pins": ["workspace", "note"],
-            "pipeline": "refactor",
         },
         {"name": "team/lead", "source": "note", "path": "Agents/team/lead.md"},
     ]
     done = shared.cli("agents", "--json")
     assert [json.loads(line) for line in done.stdout.splitlines()] == listed["agents"]
     table = shared.cli("agents").stdout
-    assert "critic" in table and "search_workspace, get_current_note" in table and "refactor" in table
+    assert "critic" in table and "search_workspace, get_current_note" in table
 
 
 def test_a_withheld_role_does_not_exist(daemon: Any) -> None:
@@ -191,7 +187,7 @@ def test_who_may_see_names_only_has_the_roles_of_the_settings_alone(daemon: Any)
     with running.connect("runtime") as client:
         assert [each["name"] for each in client.context.agents()["agents"]] == ["plain"]
         assert refusal(client.context.start, **SETTINGS, agent="critic").code == "UNKNOWN_AGENT"
-        assert client.context.start(**SETTINGS, agent="plain")["agent"] == {"tools": None, "pipeline": None}
+        assert client.context.start(**SETTINGS, agent="plain")["agent"] == {"tools": None}
 
 
 # -- replay --
@@ -211,7 +207,6 @@ def test_a_note_that_is_no_role_says_which_part_is_wrong(shared: Any, client: An
         "path": ("---\npins: [note]\n---\nYou.\n", "`pins.0`: A pin of kind 'note' needs `path`"),
         "extra": ("---\npins: [{kind: workspace, colour: red}]\n---\nYou.\n", "`pins.0.colour`"),
         "wide": (f"---\npins: [{{kind: workspace, {'k' * 1_000}: 1}}]\n---\nYou.\n", "`pins.0.kkk"),
-        "pipeline": ("---\npipeline: oil\n---\nYou.\n", "`pipeline`"),
         "cycle": ("---\nx: &a\n  b: *a\ntools: []\n---\nYou.\n", "no complete value &a"),
         "many": (f"---\npins: [{', '.join(['workspace'] * 101)}]\n---\nYou.\n", "`pins`"),
         "long": ("x" * (ROLE_SYSTEM_CHARS_MAX + 1), f"{ROLE_SYSTEM_CHARS_MAX + 1} characters"),

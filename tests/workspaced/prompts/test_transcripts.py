@@ -153,7 +153,7 @@ def test_a_turn_that_is_asked_again_and_the_next_one_have_one_prefix(daemon: Any
     talk.prompt()
     answered = talk.assistant("I see.")
     talk.write("a.md", NOTES["a.md"] + "And one line more.\n")
-    assert talk.context.rebase(talk.id)
+    talk.prompt(rebase=True)
     talk.context.message(talk.id, remove=answered)
     talk.user("One, again?", "a.md", replaces=asked)
     first = talk.prompt()

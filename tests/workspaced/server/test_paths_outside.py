@@ -137,20 +137,19 @@ def talk(running: Any, conversation: str, path: str) -> list[Json]:
     ask("message", messages=[message])
     for shape in SHAPES:
         ask("assemble", **({"shape": shape} if shape else {}))
-    for method in ("plan", "export", "rebase"):
-        ask(method)
-    ask("cite", text="As [1] says.")
+    ask("export")
+    ask("assemble", rebase=True)
     wire.close()
     return found
 
 
 def chat(path: str) -> str:
     """A chat file that names `path` in each of the ways such a file can."""
-    comment = json.dumps({"id": "m1", "at": "2026-03-01T12:00:30.000000Z", "attachments": attached(path)})
+    comment = json.dumps({"id": "m1", "attachments": attached(path)})
     line = " ".join(path.split())
     return (
         "---\nworkspaced-chat: 1\n---\n\n**user** · 2026-03-01 12:00\n"
-        f"[Context: Notes: {line}, {line}.md | Tags: x]\n"
+        f"[Context: {line}, {line}.md]\n"
         f"<!-- workspaced: {comment} -->\n\nSee [[{line}]].\n\n**assistant**\nNo.\n"
     )
 

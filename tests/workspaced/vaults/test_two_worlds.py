@@ -337,12 +337,10 @@ class World:
             ("workspaced/context/message", {**talk, "messages": [message]}),
             ("workspaced/context/message", {**looking, "messages": [whatever]}),
             ("workspaced/context/assemble", looking),
-            ("workspaced/context/plan", talk),
             ("workspaced/context/assemble", talk),
             ("workspaced/context/assemble", {**talk, "shape": "openai"}),
-            ("workspaced/context/cite", {**talk, "text": "As [1] and [2] and [9] say."}),
             ("workspaced/context/export", talk),
-            ("workspaced/context/rebase", talk),
+            ("workspaced/context/assemble", {**talk, "rebase": True}),
             ("workspaced/context/import", {"text": CHAT, "conversation": f"chat-{self.messages}", **SETTINGS}),
             ("workspaced/context/export", {"conversation": f"chat-{self.messages}"}),
         ]
@@ -389,7 +387,12 @@ def asks_for_it(name: str, arguments: Json) -> bool:
     return name == "get_note_by_reference" and not named <= {*NAMED_BY_ALL, None}
 
 
-CHAT = "## User\n\nSee [[Diary]] and [[keep/Diary.md]].\n\n**Context**: [[keep/Diary.md]], [[home.md]]\n"
+CHAT = (
+    "---\nworkspaced-chat: 1\n---\n\n**user**\n"
+    '<!-- workspaced: {"attachments":[{"kind":"note","id":"keep/Diary.md"},{"kind":"note","id":"home.md"}]} -->\n'
+    "\n"
+    "See [[Diary]] and [[keep/Diary.md]].\n"
+)
 _DIFFERS = {"asOfSeq", "seq", "clock", "withheld", "tailSeq", "dwellSeconds", "seconds", "asOf", "token"}
 """Members that differ between any two daemons, and the count."""
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?")

@@ -1,1 +1,1 @@
-"""Prompts: their values, sources, assembly, provider requests, citations, planning and audit."""
+"""Prompts: their values, sources, assembly, provider requests and audit."""

@@ -8,8 +8,6 @@ import msgspec
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import (
-    ConversationBranched,
-    ConversationStarted,
     Event,
     PromptAssembled,
     UsageReported,
@@ -43,19 +41,13 @@ class ReportedCounter:
         """`wanted`: of its fields `caller`, who reported, and `since`."""
         self._wanted = wanted
         self._estimates: dict[tuple[ConversationId, MessageId], int] = {}
-        self._adds_cached: dict[ConversationId, bool] = {}
-        """Whether the provider's input count is without what was cached."""
         self._found: dict[tuple[str, str, str], ReportedPrompts] = {}
 
     def feed(self, events: Iterable[Event]) -> None:
         """Takes the next events, those before `since` too: a prompt may be reported later."""
         for event in events:
             data = event.data
-            if isinstance(data, ConversationStarted):
-                self._adds_cached[data.conversation] = not data.cached_in_input
-            elif isinstance(data, ConversationBranched):
-                self._adds_cached[data.conversation] = self._adds_cached.get(data.origin, False)
-            elif isinstance(data, PromptAssembled):
+            if isinstance(data, PromptAssembled):
                 self._assembled(data)
             elif isinstance(data, UsageReported):
                 self._reported(event, data)
@@ -78,8 +70,6 @@ class ReportedCounter:
         sums.prompts += 1
         sums.estimate += estimate
         sums.input_tokens += data.input_tokens
-        if self._adds_cached.get(data.conversation):
-            sums.input_tokens += data.cached_tokens
         sums.cached_tokens += data.cached_tokens
         sums.output_tokens += data.output_tokens
 

@@ -313,7 +313,7 @@ def verify_prompt(source: Source, moments: KnownMoments, event: Event) -> Rebuil
             if prompt.shape.renderer not in {None, RENDERER}:
                 why = f"Its body is of the renderer {prompt.shape.renderer}; this program has {RENDERER}."
                 return Rebuilt(seq, prompt, Outcome.OTHER_VERSION, why, envelope=made.envelope)
-            body = rebuild_request_body(prompt, prompt.shape, made.envelope, conversation.settings, blob).body
+            body = rebuild_request_body(prompt.shape, made.envelope, conversation.settings, blob).body
             differs = BODY if body_hash(body) != prompt.shape.body_hash else None
     except NotRecorded as error:
         is_explained = prompt.inputs_sha256 == FORGOTTEN

@@ -15,12 +15,10 @@ from ..ipc.jsonrpc import RequestId
 from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, UNCHANGED_REASONS_MAX
 from ..overlay.overlays import Asked
 from ..overlay.request import Form
-from ..prompts import commands, compacting, transfer
+from ..prompts import commands, transfer
 from ..prompts import params as p
 from ..prompts import start as starting
 from ..prompts.assemble import assemble
-from ..prompts.cite import cite
-from ..prompts.plan import plan
 from ..service.service import Service
 from ..service.session import Method, Session
 
@@ -64,7 +62,7 @@ async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any
     started = await starting.start(service, params, session.client)
     answer: dict[str, Any] = {"conversation": started.conversation, "clock": service.tail.clock()}
     if started.role is not None:
-        answer["agent"] = {"tools": started.tools, "pipeline": started.role.pipeline}
+        answer["agent"] = {"tools": started.tools}
     if started.not_kept:
         what = ", ".join(started.not_kept)
         answer["warnings"] = [f"Credentials are not kept: {what}. Put them into the request that you send."]
@@ -83,12 +81,6 @@ async def message(session: Session, _id: RequestId | None, params: p.Messages) -
     size_bytes = max(p.bytes_of(params), added.size_bytes)
     await service.publishing.record(added.plan, session.client, size_bytes=size_bytes, texts=added.texts)
     return {"messages": added.messages, "clock": service.tail.clock()}
-
-
-async def rebase(session: Session, _id: RequestId | None, params: p.Named) -> Any:
-    service = session.service
-    refreshed = await compacting.rebase(service, params, session.client)
-    return {"refreshed": refreshed, "clock": service.tail.clock()}
 
 
 # -- requests of those who keep the history --
@@ -191,10 +183,7 @@ METHODS: Final = {
     "workspaced/context/overlay/confirm": Method(OverlayConfirm, overlay_confirm, works_paused=True),
     "workspaced/context/overlay/finished": Method(OverlayFinished, overlay_finished, works_paused=True),
     "workspaced/context/overlay/unchanged": Method(OverlayUnchanged, overlay_unchanged, works_paused=True),
-    "workspaced/context/cite": Method(p.Cite, answering(cite)),
-    "workspaced/context/plan": Method(p.Plan, answering(plan)),
     "workspaced/context/usage": Method(p.Usage, recording(commands.report_usage), works_paused=True),
-    "workspaced/context/rebase": Method(p.Named, rebase),
     "workspaced/context/summary": Method(p.Summarise, recording(commands.set_summary)),
     "workspaced/context/end": Method(p.Named, recording(commands.end), works_paused=True),
     "workspaced/context/export": Method(p.Named, answering(transfer.export), works_paused=True),

@@ -42,7 +42,7 @@ class Search(TypedDict):
 class Attachment(TypedDict, total=False):
     """An attachment of a user's message. Needs `kind`, and `id` unless the workspace determines it.
 
-    `search` replaces the `text` of a tool's result; `before` and `after` are the texts around a selection.
+    `search` replaces the `text` of a tool's result.
     """
 
     kind: "AttachmentKind"
@@ -51,8 +51,6 @@ class Attachment(TypedDict, total=False):
     textSha256: str
     title: str
     search: Search
-    before: str
-    after: str
 
 
 class ToolCall(TypedDict, total=False):
@@ -90,13 +88,6 @@ class Thinking(TypedDict, total=False):
     redacted: str
 
 
-class CacheControl(TypedDict, total=False):
-    """As in Anthropic's Messages API."""
-
-    type: Literal["ephemeral"]
-    ttl: Literal["5m", "1h"]
-
-
 class Message(TypedDict, total=False):
     """Needs `role`. A message with its own `id` may be sent again and is recorded once.
 
@@ -112,7 +103,6 @@ class Message(TypedDict, total=False):
     toolResults: Sequence[ToolResult]
     thinking: Sequence[Thinking]
     replaces: str
-    cacheControl: CacheControl
 
 
 class ConversationSettings(TypedDict, total=False):
@@ -131,25 +121,9 @@ class ConversationSettings(TypedDict, total=False):
     environment: bool | None
     skills: Sequence[Skill] | None
     tools: Sequence[Mapping[str, Any]] | None
-    cached_in_input: bool | None
     composer: str | None
-    adapter: str | None
     history_turns: int | None
     promotion: "Promotion | None"
-
-
-class ReportedUsage(TypedDict, total=False):
-    """What `ContextMethods.usage` takes."""
-
-    report: Mapping[str, Any] | None
-    input_tokens: int | None
-    cached_tokens: int | None
-    output_tokens: int | None
-    cached_in_input: bool | None
-    message: str | None
-    provider: str | None
-    model: str | None
-    shape: str | None
 
 
 class ContextMethods(Generic[Result]):
@@ -163,12 +137,12 @@ class ContextMethods(Generic[Result]):
 
     def start(self, **settings: Unpack[ConversationSettings]) -> Result:
         """Begins a conversation, or changes one's settings: `{conversation, clock}`, with `agent` also
-        `agent: {tools, pipeline}`.
+        `agent: {tools}`.
 
         Args:
             vault: the vault that the conversation is about; by default the current one when it begins.
             agent: the role that gives `system` and `tools` where they are not given here, and pins.
-            composer: text after the user's words of each turn; `adapter` follows it.
+            composer: text after the user's words of each turn.
             history_turns: the minimum of last turns that stay verbatim.
             promotion: when the context library takes over what turns brought; default: `at_fold`, and `each_turn`
                 once a prompt names Gemini's `cached_content`.
@@ -178,7 +152,7 @@ class ContextMethods(Generic[Result]):
     def agents(self, *, vault: str | None = None) -> Result:
         """The roles that `start` may name: `{agents, total, clock}`.
 
-        A role is `{name, source, path, tools, pins, pipeline, problem}`; what it does not have is absent.
+        A role is `{name, source, path, tools, pins, problem}`; what it does not have is absent.
         """
         return self._ask("agents", vault=vault)
 
@@ -242,31 +216,16 @@ class ContextMethods(Generic[Result]):
             cached_content=cached_content,
         )
 
-    def usage(self, conversation: str, **reported: Unpack[ReportedUsage]) -> Result:
-        """Reports the provider's token counts of a prompt, by default the last one, which improves later
-        estimates.
+    def usage(
+        self, conversation: str, report: Mapping[str, Any], *, message: str | None = None, shape: str | None = None
+    ) -> Result:
+        """Reports what the provider counted of a prompt, by default the last one, which improves later estimates.
 
         Args:
-            report: the usage in the provider's answer, instead of the counts.
-            cached_in_input: whether `input_tokens` includes `cached_tokens`; required with `input_tokens`, since
-                providers differ.
+            report: the usage in the provider's answer.
             shape: the report's provider; by default from the prompt's shape, or from the provider's name.
         """
-        return self._ask("usage", conversation=conversation, **reported)
-
-    def cite(self, conversation: str, text: str, *, message: str | None = None) -> Result:
-        """An answer to a prompt, by default the last one, with the sources that it cites:
-        `{text, sources, unknown, fallback}`."""
-        return self._ask("cite", conversation=conversation, text=text, message=message)
-
-    def plan(self, conversation: str, *, message: str | None = None, answer: str | None = None) -> Result:
-        """The request that asks a model which tools a message needs: `{schema, prompt}`; with the model's
-        `answer`: `{calls, problems}`."""
-        return self._ask("plan", conversation=conversation, message=message, answer=answer)
-
-    def rebase(self, conversation: str) -> Result:
-        """Updates the library to the present text of its notes: `{refreshed, clock}`."""
-        return self._ask("rebase", conversation=conversation)
+        return self._ask("usage", conversation=conversation, report=report, message=message, shape=shape)
 
     def summary(self, conversation: str, text: str, *, up_to: str) -> Result:
         """Sets the summary that replaces the messages up to and including `up_to`."""
@@ -277,7 +236,7 @@ class ContextMethods(Generic[Result]):
         return self._ask("end", conversation=conversation)
 
     def export(self, conversation: str) -> Result:
-        """The conversation as a chat file: `{text, fileName, withheld, warnings, clock}`."""
+        """The conversation as a chat file: `{text, withheld, clock}`."""
         return self._ask("export", conversation=conversation)
 
     def import_chat(
@@ -290,10 +249,9 @@ class ContextMethods(Generic[Result]):
         context_window: int | None = None,
         output_reserve: int | None = None,
     ) -> Result:
-        """Imports a conversation from a chat file: `{conversation, messages, warnings, clock}`.
+        """Imports a conversation from a chat file: `{conversation, messages, lost, clock}`.
 
-        The arguments override the settings of the file. Window and reserve have defaults, each with a warning;
-        provider and model have none.
+        The arguments override what the file says.
         """
         return self._ask(
             "import",

@@ -24,8 +24,8 @@ from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prom
 from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.kept_turns import KeptTurns
 from workspaced_tools.prompts.model.stored_texts import BlobStaging, inputs_of
-from workspaced_tools.prompts.model.types import PARTS, Assembled, Envelope, Turn
-from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, cursor_of, shape
+from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
+from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, shape
 from workspaced_tools.prompts.providers.templates import Template, template_named
 from workspaced_tools.prompts.sources.gather import gather, pinned_in
 
@@ -66,7 +66,7 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
 
     Raises:
         WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded, Conflict if the
-            conversation changed at each attempt; UnknownShape, TemplateFailed, BodyInvalid.
+            conversation changed at each attempt; UnknownShape, TemplateFailed.
     """
     if params.shape is None and params.cached_content is not None:
         raise InvalidArgument(
@@ -97,10 +97,7 @@ def _prompt(
     view: View,
     withheld_notes: WithheldNotes,
 ) -> Attempt:
-    repeats_turns = params.pipeline == "chat"
-    message = last_message(
-        conversation, params.message, of_any_role=repeats_turns or not PARTS[params.pipeline].turn
-    )
+    message = last_message(conversation, params.message)
     staging = BlobStaging(service.texts)
     turn, made = assembled(
         conversation,
@@ -115,7 +112,7 @@ def _prompt(
     )
     envelope, shaped = made.envelope, None
     if template is not None:
-        shaped = _shaped(service, conversation.settings, template, turn, envelope, params.cached_content, staging)
+        shaped = _shaped(service, conversation.settings, template, envelope, params.cached_content, staging)
     recorded = shaped.recorded if shaped is not None else None
     if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
         _check_size(_answer(envelope, shaped, params, 0, ""))
@@ -148,7 +145,6 @@ def _shaped(
     service: Service,
     settings: Settings,
     template: Template,
-    turn: Turn,
     envelope: Envelope,
     cached_content: str | None,
     staging: BlobStaging,
@@ -156,7 +152,7 @@ def _shaped(
     def blob(name: str) -> bytes | None:
         return staging.blobs[name] if name in staging.blobs else service.blobs.get(name)
 
-    made = shape(envelope, settings, template, staging, blob, cached_content, cursor_of(turn, staging))
+    made = shape(envelope, settings, template, staging, blob, cached_content)
     body = msgspec.json.encode(made.body)
     own = staging.text(template.text) if template.text is not None else None  # the body can be rebuilt
     recorded = c.Shape(
@@ -221,7 +217,7 @@ def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
     for provided in turn.provided:
         yield provided.text_sha256 or ""
     for artifact in turn.artifacts:
-        yield from (artifact.before, artifact.after, artifact.revision if artifact.is_embedded else "")
+        yield artifact.revision if artifact.is_embedded else ""
     if shape is not None:
         yield shape.template_sha256 or ""
 
@@ -290,26 +286,18 @@ def source_actions(
     return actions
 
 
-def last_message(conversation: Conversation, wanted: str | None, *, of_any_role: bool = False) -> MessageId:
-    """The message that the prompt ends with: a user's, unless `of_any_role`.
+def last_message(conversation: Conversation, wanted: str | None) -> MessageId:
+    """The message that the prompt ends with.
 
     Raises:
         UnknownMessage: there is no such message, or none at all.
-        InvalidArgument: it is not a user's message.
     """
     if wanted is None and not conversation.messages:
         raise UnknownMessage(
             f"The conversation {conversation.id!r} has no message yet.",
             hint="Add one with workspaced/context/message.",
         )
-    name = checked_message(conversation, wanted) if wanted is not None else next(reversed(conversation.messages))
-    if (role := conversation.messages[name].role) != "user" and not of_any_role:
-        raise InvalidArgument(
-            f"Expected a user's message to make the prompt for; {name!r} is of the role {role!r}.",
-            hint="Add what the user says, or the results of the tools; or name an earlier message. What is sent "
-            "again under its id is not added again.",
-        )
-    return name
+    return checked_message(conversation, wanted) if wanted is not None else next(reversed(conversation.messages))
 
 
 def attached_in(turn: Turn) -> Iterator[NoteId]:

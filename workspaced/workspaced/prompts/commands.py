@@ -14,10 +14,10 @@ from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, VaultId
 from workspaced_events.journal.actions import Action, Plan, Planned
 from workspaced_events.limits import ID_CHARS_MAX
-from workspaced_events.projections.conversations import Conversation, Message, Prompt, Settings, read_tokens
+from workspaced_events.projections.conversations import Conversation, Message, Prompt, Settings
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.limits import CONTEXT_TOKENS_MAX, ECHO_CHARS_MAX
+from workspaced_tools.limits import ECHO_CHARS_MAX
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.stored_texts import BlobStaging
 from workspaced_tools.prompts.model.untrusted_text import render_block
@@ -136,9 +136,6 @@ def start_plan(
     }
     sections = tuple(c.Section(name, staging.text(text)) for name, text in texts.items() if text)
     tools = staging.keep(msgspec.json.encode(kept_form(params.tools)[0])) if params.tools is not None else None
-    provider, cached_in_input = provider_named(params.provider), params.cached_in_input
-    if cached_in_input is None:
-        cached_in_input = provider is None or provider.cached_in_input
     data = c.ConversationStarted(
         conversation=conversation,
         provider=params.provider,
@@ -147,9 +144,7 @@ def start_plan(
         output_reserve=params.output_reserve,
         sections=sections,
         tools_sha256=tools,
-        cached_in_input=cached_in_input,
         composer_sha256=staging.text(params.composer) if params.composer else None,
-        adapter_sha256=staging.text(params.adapter) if params.adapter else None,
         history_turns=params.history_turns,
         promotion=params.promotion,
     )
@@ -174,9 +169,7 @@ _SETTINGS: Final = (
     "output_reserve",
     "sections",
     "tools_sha256",
-    "cached_in_input",
     "composer_sha256",
-    "adapter_sha256",
     "history_turns",
     "promotion",
 )
@@ -294,7 +287,7 @@ def _is_new(
     return True
 
 
-CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking", "cache")
+CONTENT: Final = ("role", "text_sha256", "attachments", "tool_calls", "tool_results", "thinking")
 """The fields of a message's content, the same in the conversation and in the event."""
 
 
@@ -372,31 +365,46 @@ def unpin(params: p.Unpin) -> Plan:
 def report_usage(params: p.Usage) -> Plan:
     """Records the tokens that a provider counted for a prompt.
 
-    Raises:
-        InvalidArgument: there must be either the tokens with `cached_in_input`, or the provider's report.
+    The plan raises InvalidArgument if it is not known how to read the report, ArgumentInvalid if it is not valid.
     """
-    check_usage(params)
 
     def plan(now: Planned) -> list[Action]:
         state = now.state
         conversation = known(state, params.conversation)
         settings = conversation.settings
         prompt = prompt_for(conversation, params.message)
-        input_tokens, cached_tokens, output_tokens = tokens_of(params, settings, prompt)
+        read, cached, output = counted(params.report, _shape(params, settings, prompt))
+        if (prompt.input_tokens, prompt.cached_tokens) == (read, cached):
+            return []
         data = c.UsageReported(
             conversation=conversation.id,
             message=prompt.message,
-            provider=params.provider or settings.provider,
-            model=params.model or settings.model,
-            input_tokens=input_tokens,
-            cached_tokens=cached_tokens,
-            output_tokens=output_tokens,
+            provider=settings.provider,
+            model=settings.model,
+            input_tokens=read,
+            cached_tokens=cached,
+            output_tokens=output,
         )
-        if (prompt.input_tokens, prompt.cached_tokens) == (read_tokens(settings, data), data.cached_tokens):
-            return []
         return [action(data, conversation)]
 
     return plan
+
+
+def _shape(params: p.Usage, settings: Settings, prompt: Prompt) -> str:
+    """The shape of the requests whose answers have reports of this form.
+
+    Raises:
+        InvalidArgument: it is not known.
+    """
+    shape = params.shape or (prompt.shape.name if prompt.shape is not None else "")
+    if shape not in SHAPES and params.shape is None and (found := provider_named(settings.provider)) is not None:
+        shape = found.shape or ""
+    if shape not in SHAPES:
+        raise InvalidArgument(
+            f"How {(params.shape or settings.provider)[:ECHO_CHARS_MAX]!r} reports usage is not known.",
+            hint=f"Name in `shape` how it does: {', '.join(SHAPES)}.",
+        )
+    return shape
 
 
 def prompt_for(conversation: Conversation, message: str | None) -> Prompt:
@@ -419,75 +427,3 @@ def action(data: c.Data, conversation: Conversation | None, blobs: Iterable[byte
     """An action about a conversation, in the conversation's vault. `blobs` are the texts that `data` names."""
     vault = conversation.vault if conversation is not None else None
     return Action(data, vault=vault, blobs=tuple(blobs))
-
-
-def check_usage(params: p.Usage) -> None:
-    """
-    Raises:
-        InvalidArgument: there must be either the tokens or a report, not both.
-    """
-    if (params.input_tokens is None) == (params.report is None):
-        raise InvalidArgument(
-            f"Expected either `inputTokens` or `report`, got {'neither' if params.report is None else 'both'}.",
-            hint="Give the provider's usage object as `report`, or the tokens by name.",
-        )
-    if params.report is None and params.cached_in_input is None:
-        raise InvalidArgument(
-            "Expected `cachedInInput` with `inputTokens`: some providers count the tokens from their cache among "
-            "the input's, others apart, and a wrong guess counts them twice or not at all.",
-            hint="Say true for OpenAI and Gemini, false for Anthropic; or give the provider's usage as `report`.",
-        )
-    if params.report is not None and (
-        params.cached_tokens or params.output_tokens or params.cached_in_input is not None
-    ):
-        raise InvalidArgument(
-            "A `report` tells of all tokens itself.",
-            hint="Leave `cachedTokens`, `outputTokens` and `cachedInInput` out.",
-        )
-    if params.report is None and params.shape is not None:
-        raise InvalidArgument("`shape` says how a `report` is read, and there is none.", hint="Leave it out.")
-
-
-def tokens_of(params: p.Usage, settings: Settings, prompt: Prompt) -> tuple[int, int, int]:
-    """The input, cached and output tokens, as in `usage_reported`: there `settings` decide whether the input
-    tokens include the cached ones, whatever the report says of its own.
-
-    Raises:
-        InvalidArgument: more cached than input tokens, too many tokens, or the report's provider is not known.
-        ArgumentInvalid: the report is not a valid one of its provider.
-    """
-    if params.report is not None:
-        read, cached, output = counted(params.report, _shape(params, settings, prompt))
-    else:
-        assert params.input_tokens is not None, "checked"
-        cached, output = params.cached_tokens, params.output_tokens
-        read = params.input_tokens if params.cached_in_input else params.input_tokens + cached
-    if (most := max(read, output)) > CONTEXT_TOKENS_MAX:
-        raise InvalidArgument(
-            f"Expected at most {CONTEXT_TOKENS_MAX} tokens of a prompt, got a number of {most.bit_length()} bits.",
-            hint="Give the usage of the provider's answer as it came.",
-        )
-    if cached > read:
-        raise InvalidArgument(
-            f"Expected cachedTokens <= inputTokens ({read}), got {cached}.",
-            hint="If this provider counts cached tokens apart, say cachedInInput: false.",
-        )
-    return read if settings.cached_in_input else read - cached, cached, output
-
-
-def _shape(params: p.Usage, settings: Settings, prompt: Prompt) -> str:
-    """The shape of the requests whose answers have reports of this form.
-
-    Raises:
-        InvalidArgument: it is not known.
-    """
-    shape = params.shape or (prompt.shape.name if prompt.shape is not None else "")
-    provider = params.provider or settings.provider
-    if shape not in SHAPES and params.shape is None and (found := provider_named(provider)) is not None:
-        shape = found.shape or ""
-    if shape not in SHAPES:
-        raise InvalidArgument(
-            f"How {(params.shape or provider)[:ECHO_CHARS_MAX]!r} reports usage is not known.",
-            hint=f"Name in `shape` how it does: {', '.join(SHAPES)}; or give the tokens themselves.",
-        )
-    return shape

@@ -31,7 +31,7 @@ Uploaded = Callable[[str], bytes]
 
 def nothing_uploaded(sha256: str) -> bytes:
     """For messages that can only have texts of their own."""
-    raise AssertionError(sha256)
+    raise InvalidArgument(f"The text {sha256} was not uploaded.", hint="Give the text itself.")
 
 
 def recorded(
@@ -58,7 +58,6 @@ def recorded(
             tuple(c.ToolCall(each.id, each.name, _arguments(each, staging)) for each in message.tool_calls),
             tuple(_tool_result(each, staging) for each in message.tool_results),
             tuple(_thinking(each, staging) for each in message.thinking),
-            message.cache_control.ttl if message.cache_control is not None else None,
         )
     except ActionError as error:
         error.at_index(index)
@@ -114,8 +113,7 @@ def as_given(message: Message | c.MessageData) -> Message | c.MessageData:
 
 
 def _needs_id(attachment: c.Attachment) -> bool:
-    given = (attachment.text_sha256, attachment.before_sha256, attachment.after_sha256)
-    return not attachment.id and attachment.kind in NEEDS_NO_ID and not any(given)
+    return not attachment.id and attachment.kind in NEEDS_NO_ID and attachment.text_sha256 is None
 
 
 def _as_it_is_now(attachment: c.Attachment, workspace: VaultState, staging: BlobStaging) -> c.Attachment:
@@ -131,16 +129,12 @@ def _as_it_is_now(attachment: c.Attachment, workspace: VaultState, staging: Blob
 
 
 def _attachment(attached: params.Attached, staging: _Staging) -> c.Attachment:
-    has_surroundings = attached.before is not None or attached.after is not None
-    text = _content(attached, staging)
     return c.Attachment(
         attached.kind,
         attached.id,
-        staging.text("") if text is None and has_surroundings else text,
+        _content(attached, staging),
         attached.title,
         form="text" if attached.search is None else "search",
-        before_sha256=staging.text(attached.before) if attached.before is not None else None,
-        after_sha256=staging.text(attached.after) if attached.after is not None else None,
     )
 
 
@@ -262,6 +256,4 @@ def _problem_of(attached: params.Attached) -> _Problem | None:
         return f"{of_kind} takes no `search`.", "Attach what a search found as kind `tool_result`."
     if attached.kind == "tool_result" and _texts_of(attached) != 1:
         return f"{of_kind} has either a `text` or a `search`.", "Give one of the two."
-    if attached.kind != "selected_text" and (attached.before, attached.after) != (None, None):
-        return f"{of_kind} takes no `before` and `after`.", "They stand around a selected text."
     return None

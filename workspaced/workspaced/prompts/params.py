@@ -1,12 +1,12 @@
 """The parameters of `workspaced/context/*`, as runtimes send them."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
 
 from workspaced_events.limits import ID_CHARS_MAX, NOTE_ID_CHARS_MAX, TITLE_CHARS_MAX
-from workspaced_events.schema.catalogue import AttachmentKind, CacheTime, Pipeline, Promotion, ProviderKind, Role
+from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, Promotion, ProviderKind, Role
 from workspaced_tools.limits import CONTEXT_TOKENS_MAX
 
 from ..limits import (
@@ -31,7 +31,7 @@ Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 """Names a text uploaded with workspaced/blob/put."""
 
 
-class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     """Parameters of a method, or a part of them; an unknown one is an error."""
 
 
@@ -66,12 +66,8 @@ class Start(Params, frozen=True):
     skills: Annotated[list[Skill], Meta(max_length=_SKILLS_MAX)] = []
     tools: list[dict[str, Any]] | None = None
     """The definitions that the runtime sends beside the prompt: they count against the context window."""
-    cached_in_input: bool | None = None
-    """Whether the provider's input count includes cached tokens; None: as is known of the provider."""
     composer: str = ""
-    """Instructions on how to write answers; follows the user's text of each turn once."""
-    adapter: str = ""
-    """Instructions for this model; follows `composer`."""
+    """Instructions on how to write answers; follows the user's text of each turn."""
     history_turns: Annotated[int, Meta(ge=1, le=MESSAGES_PER_CONVERSATION_MAX)] | None = None
     """At least so many of the latest turns stay verbatim; None: as many as fit."""
     promotion: Promotion | None = None
@@ -102,9 +98,6 @@ class Attached(Params, frozen=True):
     title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)] | None = None
     search: Search | None = None
     """Only for `tool_result`, instead of `text`."""
-    before: str | None = None
-    """Only for `selected_text`: the text before it; `after` is the text after it. Without `text`: a cursor."""
-    after: str | None = None
     text_sha256: Sha256 | None = None
     """Instead of `text`."""
 
@@ -142,13 +135,6 @@ class Thinking(Params, frozen=True):
     """Instead of `text`: the data of thinking that the provider encrypted, which goes back to it unchanged."""
 
 
-class CacheControl(Params, frozen=True):
-    """As in Anthropic's Messages API."""
-
-    type: Literal["ephemeral"] = "ephemeral"
-    ttl: CacheTime = "5m"
-
-
 class Message(Params, frozen=True):
     role: Role
     id: Id | None = None
@@ -161,8 +147,6 @@ class Message(Params, frozen=True):
     thinking: Annotated[list[Thinking], Meta(max_length=_THINKING_PER_MESSAGE_MAX)] = []
     replaces: Id | None = None
     """The message that this one replaces; it keeps the id and the place."""
-    cache_control: CacheControl | None = None
-    """Asks the provider to cache the prompt up to the end of this message."""
 
 
 class Removal(Params, frozen=True):
@@ -198,19 +182,12 @@ class Unpin(Params, frozen=True):
 
 class Usage(Params, frozen=True):
     conversation: Id
-    input_tokens: Tokens | None = None
+    report: dict[str, Any]
+    """The provider's usage object as it came; decoded according to `shape`."""
     message: Id | None = None
     """None: the message of the last prompt."""
-    report: dict[str, Any] | None = None
-    """The provider's usage object, instead of the tokens; decoded according to `shape`."""
     shape: Name | None = None
     """openai, responses, anthropic or gemini; None: the shape of the prompt, or the one of the provider's name."""
-    provider: Name | None = None
-    model: Name | None = None
-    cached_tokens: Tokens = 0
-    output_tokens: Tokens = 0
-    cached_in_input: bool | None = None
-    """Whether `input_tokens` includes `cached_tokens`; required with `input_tokens`, since providers differ."""
 
 
 class Summarise(Params, frozen=True):
@@ -234,26 +211,11 @@ class Assemble(Params, frozen=True):
     """The Gemini resource that caches the first two layers; the body leaves them out."""
 
 
-class Cite(Params, frozen=True):
-    conversation: Id
-    text: str
-    """The model's answer."""
-    message: Id | None = None
-    """The last message of the answered prompt; None: of the conversation's last prompt."""
-
-
-class Plan(Params, frozen=True):
-    conversation: Id
-    message: Id | None = None
-    answer: str | None = None
-    """The model's answer to the plan's prompt, to be checked."""
-
-
 class Import(Params, frozen=True):
     text: str
     """The chat file's text."""
     conversation: Id | None = None
-    """None: the id in the file if it is free, else a new one."""
+    """None: the id in the file."""
     provider: Name | None = None
     """This and the next three override the settings in the file."""
     model: Name | None = None

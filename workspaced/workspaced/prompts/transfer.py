@@ -1,164 +1,62 @@
 """Exports conversations to chat files, and imports chat files as conversations.
 
 An export holds only what the calling client may see: parts that name a withheld note are left out and counted. An
-import is recorded completely or not at all (import_plan.py). Files hold no settings of the first layer, since
-these belong to the runtime.
+import is recorded completely or not at all. Files hold no images, and no settings of the first layer, since these
+belong to the runtime. Prompts of an imported conversation repeat its words, not what its messages attached.
 """
 
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.errors import BatchTooLarge, WorkspacedError
-from workspaced_events.ids import ConversationId, VaultId
+from workspaced_events.errors import ActionError, BatchTooLarge, Conflict, InvalidArgument
+from workspaced_events.ids import ConversationId, MessageId
+from workspaced_events.journal.actions import Action, Plan, Planned
+from workspaced_events.limits import ID_CHARS_MAX
 from workspaced_events.projections.conversations import Conversation, Message
 from workspaced_events.projections.workspace_state import WorkspaceState
-from workspaced_events.schema.catalogue import Attachment, LibraryEntry, ResultImage
-from workspaced_tools.chats.markdown_file import read_chat, write_chat
-from workspaced_tools.chats.model import (
-    Chat,
-    ChatWarning,
-    ReadChat,
-    SavedAttachment,
-    SavedCall,
-    SavedMessage,
-    SavedResult,
-    SavedSummary,
-    SavedThinking,
-    quoted,
-)
-from workspaced_tools.chats.note_lookup import looked_up, names_of_vault
-from workspaced_tools.errors import ArgumentInvalid, NotRecorded
-from workspaced_tools.notes.images.data_uri import encoded
-from workspaced_tools.ports.questions import ManifestOf
+from workspaced_events.schema import catalogue as c
+from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.assembly.library import LIBRARY_KINDS
 from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
-from workspaced_tools.prompts.model.sent_turn import library_kind
+from workspaced_tools.prompts.model.stored_texts import BlobStaging
 from workspaced_tools.prompts.model.types import Texts
-from workspaced_tools.prompts.providers.request import Blob
-from workspaced_tools.prompts.sources.search_block import Search
 
+from ..limits import MESSAGES_PER_CONVERSATION_MAX
 from . import params as p
-from .commands import known
-from .compacting import take_over
-from .import_plan import imported, too_large
+from .chat_file import SETTINGS, ChatFile, Summary, read_chat, write_chat
+from .commands import CONTENT, known, same, start_plan
+from .message_commands import READ_BY_US, nothing_uploaded, recorded
 from .visibility import WithheldNotes, with_conversation_view
 
 if TYPE_CHECKING:
     from ..service.service import Service
 
-IMAGE_CHARS_MAX: Final = 256 * 1024
-"""Of an image with a longer data URI, the file holds only the name."""
-FILE_NAME_BYTES_MAX: Final = 120
 NOT_KEPT: Final = "[Text not kept]"
 """Replaces a text that was forgotten."""
-
-WARNINGS_MAX: Final = 200
-"""Warnings in the answer of an import; one more warning counts the others. A chat may have a hundred thousand."""
+_SETTINGS: Final = ("provider", "model", "context_window", "output_reserve")
 
 
-_OF_SEVERAL: Final = ("folder", "tag")
-"""Their notes are attached, each by itself."""
-_TITLE_CHARS_MAX: Final = 80
-_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:[ .]|\Z)", re.IGNORECASE)
-"""Device names, which Windows does not accept as file names."""
-
-
-class _Exported(msgspec.Struct, frozen=True):
-    text: str
-    file_name: str
-    withheld: int
-    warnings: tuple[ChatWarning, ...]
+# -- out --
 
 
 async def export(service: "Service", params: p.Named, caller: str) -> dict[str, Any]:
-    """A conversation, ended or not, as a chat file: `{text, fileName, withheld, warnings, clock}`.
+    """A conversation, ended or not, as a chat file: `{text, withheld, clock}`.
 
     Raises:
         WorkspacedError: UnknownConversation, SharingOff.
     """
 
-    def make(view: View, withheld_notes: WithheldNotes) -> _Exported:
-        conversation = _conversation(view.state, params.conversation)
-        return _Exporting(conversation, service.texts, service.blobs.get, view, withheld_notes).exported()
+    def make(view: View, withheld_notes: WithheldNotes) -> tuple[str, int]:
+        exporting = _Exporting(service.texts, withheld_notes)
+        return exporting.exported(_conversation(view.state, params.conversation)), exporting.withheld
 
-    made = await with_conversation_view(
+    text, withheld = await with_conversation_view(
         service, _conversation(service.tail.state, params.conversation), make, caller, works_paused=True
     )
-    return {
-        "text": made.text,
-        "fileName": made.file_name,
-        "withheld": made.withheld,
-        "warnings": made.warnings,
-        "clock": service.tail.clock(),
-    }
-
-
-async def import_(service: "Service", params: p.Import, caller: str) -> dict[str, Any]:
-    """A conversation begun from a chat file: `{conversation, messages, warnings, clock}`.
-
-    Raises:
-        WorkspacedError: ArgumentInvalid if the text is not a chat; InvalidArgument if a setting is missing or a
-            message invalid; Conflict if the conversation that the parameters name has other content;
-            BatchTooLarge; SharingOff.
-    """
-    read = await service.threads.run(read_chat, params.text)
-    vault: VaultId | None = service.tail.state.current
-    if names_of_vault(read):
-        read = await service.calls.with_view(lambda view, _withheld: looked_up(read, view), caller, vault)
-    importing = await service.threads.run(imported, read, params, vault)
-    try:
-        await service.publishing.record(
-            importing.plan, caller, size_bytes=p.bytes_of(params), texts=importing.texts
-        )
-    except BatchTooLarge as error:
-        raise too_large(len(importing.messages)) from error
-    with suppress(WorkspacedError):  # the chat is imported; what it names can be attached again
-        await take_over(service, importing.conversation, caller)
-    begun = service.tail.state.conversations.by_id.get(importing.conversation)
-    lost = _lost(read, begun.library if begun is not None else ())
-    return {
-        "conversation": importing.conversation,
-        "messages": importing.messages,
-        "warnings": _first([*importing.warnings, *lost]),
-        "clock": service.tail.clock(),
-    }
-
-
-def _lost(read: ReadChat, library: Iterable[LibraryEntry]) -> Iterator[ChatWarning]:
-    """A warning for each attachment of an answered message that prompts will not show."""
-    held, messages = {(entry.kind, entry.id) for entry in library}, read.chat.messages
-    answered = max((at for at, each in enumerate(messages) if each.role == "assistant"), default=0)
-    for line, message in zip(read.lines, messages[:answered], strict=False):
-        for each in message.attachments if message.role == "user" else ():
-            kind = library_kind(each.kind)
-            if kind in _OF_SEVERAL or (kind, each.id) in held:
-                continue
-            if kind != "note" and (each.text, each.before, each.after) == (None, None, None):
-                why = "the file does not have its text"
-            elif kind in LIBRARY_KINDS:
-                why = "it cannot be read, or the library has no room for it"
-            elif kind == "skill":
-                continue
-            else:
-                why = "it belonged to its own turn"
-            what = (
-                f"The {each.kind} {quoted(each.id or each.title or '')} is in no prompt: {why}. Attach it again."
-            )
-            yield ChatWarning(line, "ATTACHMENT_LOST", what)
-
-
-def _first(warnings: Sequence[ChatWarning]) -> Sequence[ChatWarning]:
-    more = len(warnings) - WARNINGS_MAX
-    if more <= 0:
-        return warnings
-    return (*warnings[:WARNINGS_MAX], ChatWarning(1, "MORE_WARNINGS", f"{more} more warnings are left out."))
+    return {"text": text, "withheld": withheld, "clock": service.tail.clock()}
 
 
 def _conversation(state: WorkspaceState, name: str) -> Conversation:
@@ -171,194 +69,241 @@ def _conversation(state: WorkspaceState, name: str) -> Conversation:
 
 
 class _Exporting:
-    """Builds the chat file of one conversation."""
+    """Builds the chat file of one conversation.
 
-    def __init__(
-        self, conversation: Conversation, texts: Texts, blob: Blob, view: View, withheld_notes: WithheldNotes
-    ) -> None:
-        self._conversation = conversation
+    Attributes:
+        withheld: how many things were left out.
+    """
+
+    def __init__(self, texts: Texts, withheld_notes: WithheldNotes) -> None:
         self._texts = texts
-        self._blob = blob
-        self._view = view
         self._withheld_notes = withheld_notes
-        self._withheld = 0
-        self._warned: list[tuple[int, str, str]] = []
-        """Index of the message, code, message."""
-        self._index = 0
+        self.withheld = 0
 
-    def exported(self) -> _Exported:
-        conversation, settings = self._conversation, self._conversation.settings
-        saved = []
-        for self._index, message in enumerate(conversation.messages.values()):
-            saved.append(self._saved(message))
-        summary = conversation.summary
+    def exported(self, conversation: Conversation) -> str:
+        whole = [self._whole(message) for message in conversation.messages.values()]
         self._withheld_notes.refresh_flags(
-            note for message in saved for names in _notes_named(message) for note in names.every
+            note for message in whole for names in _notes_named(message) for note in names.every
         )
-        messages = tuple(map(self._shared, saved))
-        chat = Chat(
-            conversation=conversation.id,
-            title=_title(messages),
-            vault=conversation.vault,
-            provider=settings.provider,
-            model=settings.model,
-            context_window=settings.context_window,
-            output_reserve=settings.output_reserve,
-            started=messages[0].at if messages else None,
-            summary=SavedSummary(self._text(summary.text_sha256), summary.up_to) if summary is not None else None,
-            messages=messages,
+        settings, summary = conversation.settings, conversation.summary
+        values = (getattr(settings, name) for name in _SETTINGS)
+        return write_chat(
+            ChatFile(
+                {"conversation": conversation.id, **dict(zip(SETTINGS, values, strict=True))},
+                tuple(map(self._shared, whole)),
+                tuple(message.at for message in conversation.messages.values()),
+                Summary(self._text(summary.text_sha256), summary.up_to) if summary is not None else None,
+            )
         )
-        text = write_chat(chat)
-        return _Exported(text, file_name(chat), self._withheld, self._warnings(text))
 
-    def _warnings(self, text: str) -> tuple[ChatWarning, ...]:
-        if not self._warned:
-            return ()
-        lines = read_chat(text).lines
-        return tuple(ChatWarning(lines[index], code, what) for index, code, what in self._warned)
-
-    # -- the whole conversation --
-
-    def _saved(self, message: Message) -> SavedMessage:
-        thinking = ((self._kept(each.text_sha256), each) for each in message.thinking)
-        return SavedMessage(
+    def _whole(self, message: Message) -> p.Message:
+        return p.Message(
             message.role,
             message.id,
-            message.at,
             self._text(message.text_sha256) if message.text_sha256 is not None else None,
-            tuple(map(self._attachment, message.attachments)),
-            tuple(
-                SavedCall(each.id, each.name, self._kept(each.arguments_sha256) or "{}")
+            attachments=list(map(self._attached, message.attachments)),
+            tool_calls=[
+                p.ToolCall(each.id, each.name, self._kept(each.arguments_sha256) or "{}")
                 for each in message.tool_calls
-            ),
-            tuple(
-                SavedResult(
-                    each.id,
-                    each.name,
-                    self._text(each.text_sha256),
-                    each.is_error,
-                    each.form,
-                    tuple(self._images(each.images)),
+            ],
+            tool_results=[
+                p.ToolResult(
+                    each.id, each.name, is_error=each.is_error, **self._content(each.form, each.text_sha256)
                 )
                 for each in message.tool_results
-            ),
-            tuple(
-                SavedThinking(text, each.signature, each.redacted) for text, each in thinking if text is not None
-            ),
-            self._layers(message),
+            ],
+            thinking=[
+                p.Thinking(redacted=text) if each.redacted else p.Thinking(text, each.signature)
+                for each in message.thinking
+                if (text := self._kept(each.text_sha256)) is not None
+            ],
         )
 
-    def _attachment(self, attached: Attachment) -> SavedAttachment:
-        text, before, after = (
-            self._kept(name) if name is not None else None
-            for name in (attached.text_sha256, attached.before_sha256, attached.after_sha256)
-        )
-        if attached.kind == "image" and text is not None and self._is_too_large(text):
-            text = None
-        return SavedAttachment(attached.kind, attached.id, attached.title, text, attached.form, before, after)
+    def _attached(self, attached: c.Attachment) -> p.Attached:
+        has_text = attached.text_sha256 is not None and attached.kind not in (*READ_BY_US, "image")
+        content = self._content(attached.form, attached.text_sha256 or "") if has_text else {}
+        return p.Attached(attached.kind, attached.id, title=attached.title, **content)
 
-    def _images(self, images: Iterable[ResultImage]) -> Iterator[str]:
-        """The images in a tool's result, as data URIs."""
-        for image in images:
-            content = self._blob(image.sha256)
-            if content is None:
-                self._warned.append((self._index, "TEXT_NOT_KEPT", "An image of this message is not kept."))
-            elif not self._is_too_large(uri := encoded(image.media_type, content)):
-                yield uri
+    def _content(self, form: c.Form, sha256: str) -> dict[str, Any]:
+        """The `text` or the `search` of a part."""
+        text = self._kept(sha256)
+        if form == "search" and text is not None:
+            return {"search": msgspec.json.decode(text, type=p.Search)}
+        return {"text": NOT_KEPT if text is None else text}
 
-    def _is_too_large(self, uri: str) -> bool:
-        if len(uri) <= IMAGE_CHARS_MAX:
-            return False
-        what = f"An image of this message has {len(uri)} characters; the file has not got it."
-        self._warned.append((self._index, "IMAGE_TOO_LARGE", what))
-        return True
-
-    def _text(self, name: str) -> str:
-        text = self._kept(name)
+    def _text(self, sha256: str) -> str:
+        text = self._kept(sha256)
         return NOT_KEPT if text is None else text
 
-    def _kept(self, name: str) -> str | None:
+    def _kept(self, sha256: str) -> str | None:
         try:
-            return self._texts(name)
+            return self._texts(sha256)
         except NotRecorded:
-            what = "A text of this message is not kept: it may have been forgotten with its note."
-            self._warned.append((self._index, "TEXT_NOT_KEPT", what))
             return None
 
-    def _layers(self, message: Message) -> dict[str, str]:
-        """The hashes of the layers of the message's last prompt, if the client may see its manifest."""
-        if all(each.message != message.id for each in self._conversation.prompts):
-            return {}
-        try:
-            shown = self._view.vault.ask(ManifestOf(self._conversation.id, message.id))
-        except (ArgumentInvalid, NotRecorded):
-            return {}
-        return {layer.id: layer.hash for layer in shown.manifest.layers if layer.hash}
-
-    # -- the part of it that the client may see --
-
-    def _shared(self, message: SavedMessage) -> SavedMessage:
+    def _shared(self, message: p.Message) -> p.Message:
         """The message without attachments and documents of withheld notes."""
-        attachments = tuple(
+        attachments = [
             each for each in message.attachments if not self._withheld_notes.hides(notes_of(each.kind, each.id))
-        )
-        self._withheld += len(message.attachments) - len(attachments)
+        ]
+        self.withheld += len(message.attachments) - len(attachments)
         return replace(
             message,
-            attachments=tuple(replace(each, text=self._found(each)) for each in attachments),
-            tool_results=tuple(replace(each, text=self._found(each) or "") for each in message.tool_results),
+            attachments=[replace(each, search=self._found(each.search)) for each in attachments],
+            tool_results=[replace(each, search=self._found(each.search)) for each in message.tool_results],
         )
 
-    def _found(self, part: SavedAttachment | SavedResult) -> str | None:
-        """The part's text; if it is a search, without documents of withheld notes."""
-        if (search := _search(part)) is None:
-            return part.text
-        documents = tuple(
-            each for each in search.documents if not self._withheld_notes.hides(notes_at(each.source))
-        )
-        if len(documents) == len(search.documents):
-            return part.text
-        self._withheld += len(search.documents) - len(documents)
-        return msgspec.json.encode(replace(search, documents=documents)).decode()
+    def _found(self, search: p.Search | None) -> p.Search | None:
+        if search is None:
+            return None
+        documents = [each for each in search.documents if not self._withheld_notes.hides(notes_at(each.source))]
+        self.withheld += len(search.documents) - len(documents)
+        return replace(search, documents=documents)
 
 
-def _notes_named(message: SavedMessage) -> Iterator[NoteNames]:
+def _notes_named(message: p.Message) -> Iterator[NoteNames]:
     """The notes that a message's attachments name, and the notes in its search results."""
     for attached in message.attachments:
         yield notes_of(attached.kind, attached.id)
-    parts: list[SavedAttachment | SavedResult] = [*message.attachments, *message.tool_results]
+    parts: list[p.Attached | p.ToolResult] = [*message.attachments, *message.tool_results]
     for part in parts:
-        if (search := _search(part)) is not None:
-            for document in search.documents:
-                yield notes_at(document.source)
+        for document in part.search.documents if part.search is not None else ():
+            yield notes_at(document.source)
 
 
-def _search(part: SavedAttachment | SavedResult) -> Search | None:
-    """The search that the text encodes; None if the part is not a search, or its text is not kept."""
-    if part.form != "search" or part.text is None:
-        return None
+# -- in --
+
+
+async def import_(service: "Service", params: p.Import, caller: str) -> dict[str, Any]:
+    """A conversation begun from a chat file: `{conversation, messages, lost, clock}`.
+
+    Its messages have the present time.
+
+    Raises:
+        WorkspacedError: ArgumentInvalid if the text is no chat file; InvalidArgument if a setting is missing or a
+            message invalid; Conflict if there is another conversation of its id; BatchTooLarge.
+    """
+    made = await service.threads.run(_imported, params)
+    texts = [text for part in made.parts for text in part.blobs]
     try:
-        return msgspec.json.decode(part.text, type=Search)
-    except msgspec.MsgspecError:  # NOT_KEPT
-        return None
+        await service.publishing.record(made.plan, caller, size_bytes=p.bytes_of(params), texts=texts)
+    except BatchTooLarge as error:
+        raise BatchTooLarge(
+            f"The chat has {len(made.messages)} messages, too many to be recorded as one.",
+            hint="Take some out of the file.",
+        ) from error
+    return {
+        "conversation": made.conversation,
+        "messages": made.messages,
+        "lost": made.lost(),
+        "clock": service.tail.clock(),
+    }
 
 
-def _title(messages: Sequence[SavedMessage]) -> str | None:
-    """The beginning of the user's first message."""
-    for message in messages:
-        if message.role == "user" and (words := (message.text or "").split()):
-            return " ".join(words[:_TITLE_CHARS_MAX])[:_TITLE_CHARS_MAX].rstrip()
-    return None
+class _Part(NamedTuple):
+    data: c.Data
+    blobs: Iterable[bytes]
 
 
-def file_name(chat: Chat) -> str:
-    """A name for the chat's file that is valid on every system, at most FILE_NAME_BYTES_MAX bytes long."""
-    day = (chat.started or "")[:10]
-    words = unicodedata.normalize("NFC", chat.title or chat.conversation or "")
-    plain = "".join(char if char.isprintable() and char not in '\\/:*?"<>|#^[]' else " " for char in words)
-    name = " ".join(plain.split()).strip(". ") or "chat"
-    if _RESERVED.match(name):
-        name = f"chat {name}"
-    end = f" {day}.md" if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else ".md"
-    room = FILE_NAME_BYTES_MAX - len(end)
-    return name.encode()[:room].decode(errors="ignore").rstrip(". ") + end
+class _Imported(NamedTuple):
+    """A checked chat that is about to be recorded."""
+
+    conversation: ConversationId
+    settings: p.Start
+    start: Plan
+    messages: Sequence[MessageId]
+    parts: Sequence[_Part]
+    """The messages, then the summary."""
+
+    def plan(self, now: Planned) -> list[Action]:
+        """The actions to record; none if the log has all of it (a `Plan` of the log's writer).
+
+        Raises:
+            Conflict: the conversation has other content.
+        """
+        state = now.state
+        before = state.conversations.by_id.get(self.conversation)
+        if before is not None:
+            if self._is_there(before):
+                return []
+            raise Conflict(
+                f"There is another conversation {self.conversation!r}.", hint="Import the chat under another id."
+            )
+        parts = [Action(data, blobs=tuple(blobs)) for data, blobs in self.parts]
+        return [replace(each, vault=state.current) for each in (*self.start(now), *parts)]
+
+    def lost(self) -> list[str]:
+        """What answered messages attached: no prompt shows it, so it is named, as in each manifest."""
+        messages = [each.data for each in self.parts if isinstance(each.data, c.MessageData)]
+        answered = max((at for at, each in enumerate(messages) if each.role == "assistant"), default=0)
+        attached = (each for message in messages[:answered] for each in message.attachments)
+        return list(dict.fromkeys(each.id or each.kind for each in attached if each.kind != "skill"))
+
+    def _is_there(self, before: Conversation) -> bool:
+        for data, _blobs in self.parts:
+            there: object = before.summary
+            if isinstance(data, c.MessageData):
+                there = before.messages.get(data.message)
+            fields = CONTENT if isinstance(data, c.MessageData) else ("text_sha256", "up_to")
+            if there is None or not same(there, data, fields):
+                return False
+        return same(before.settings, self.settings, _SETTINGS) and list(before.messages) == list(self.messages)
+
+
+def _imported(params: p.Import) -> _Imported:
+    """
+    Raises:
+        ArgumentInvalid: the text is no chat file.
+        InvalidArgument: a setting is missing, or a limit is broken.
+    """
+    chat = read_chat(params.text)
+    name = params.conversation or chat.fields.get("conversation")
+    if not isinstance(name, str) or not 0 < len(name) <= ID_CHARS_MAX:
+        raise InvalidArgument(
+            f"Expected the id of a conversation, 1 to {ID_CHARS_MAX} characters, in the file or the request.",
+            hint="Name the conversation that is to be begun.",
+        )
+    if len(chat.messages) > MESSAGES_PER_CONVERSATION_MAX:
+        raise InvalidArgument(
+            f"A conversation holds at most {MESSAGES_PER_CONVERSATION_MAX} messages; the chat has "
+            f"{len(chat.messages)}.",
+            hint="Take some out of the file.",
+        )
+    conversation, settings = ConversationId(name), _settings(chat, params)
+    messages: list[MessageId] = []
+    parts: list[_Part] = []
+    for message in chat.messages:
+        try:
+            data, blobs = recorded(conversation, message, 0, nothing_uploaded)
+        except ActionError as error:
+            raise InvalidArgument(
+                f"The message {message.id!r} cannot be taken: {error.message}", hint="Change or remove it."
+            ) from None
+        messages.append(data.message)
+        parts.append(_Part(data, blobs))
+    if chat.summary is not None:
+        up_to = MessageId(chat.summary.up_to)
+        if up_to not in messages:
+            raise InvalidArgument(
+                f"The summary goes up to the message {up_to!r}, which is not there.", hint="Take the summary out."
+            )
+        staging = BlobStaging()
+        summary = c.SummarySet(conversation=conversation, text_sha256=staging.text(chat.summary.text), up_to=up_to)
+        parts.append(_Part(summary, staging.blobs.values()))
+    return _Imported(conversation, settings, start_plan(settings, conversation, ""), messages, parts)
+
+
+def _settings(chat: ChatFile, params: p.Import) -> p.Start:
+    """The settings: of the request, else of the file."""
+    given = msgspec.to_builtins(params)
+    named = {name: given[name] if name in given else chat.fields.get(name) for name in SETTINGS}
+    if missing := [name for name, value in named.items() if value is None]:
+        raise InvalidArgument(
+            f"Neither the file nor the request says: {', '.join(missing)}.", hint="Give them as parameters."
+        )
+    try:
+        return msgspec.convert({**named, "environment": False}, p.Start)
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(
+            f"The settings of the chat cannot be taken: {error}.", hint="Give other ones as parameters."
+        ) from None

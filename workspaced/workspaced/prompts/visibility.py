@@ -8,7 +8,7 @@ from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import LeftOut, LibraryEntry
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
+from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, then_and_now
 from workspaced_tools.prompts.model.sent_turn import PIN, SentTurn
 from workspaced_tools.prompts.sources.attachments import ExplicitNotes
 
@@ -84,12 +84,6 @@ class WithheldNotes:
         return tuple(
             entry for entry in library if entry.kind not in NOTE_KINDS or not self.includes_any([NoteId(entry.id)])
         )
-
-    def shown(self, addresses: Iterable[str]) -> frozenset[str]:
-        """The addresses without those of withheld notes. Reads the notes' files first."""
-        names = {address: notes_at(address) for address in addresses}
-        self.refresh_flags(note for each in names.values() for note in each.every)
-        return frozenset(address for address, each in names.items() if not self.hides(each))
 
 
 async def with_conversation_view(

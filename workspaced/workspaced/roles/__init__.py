@@ -1,1 +1,1 @@
-"""Roles of agents: a system prompt, tools, pins and a pipeline under one name, from the settings or a note."""
+"""Roles of agents: a system prompt, tools and pins under one name, from the settings or a note."""

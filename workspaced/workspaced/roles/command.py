@@ -9,7 +9,7 @@ from ..terminal.options import daemon_options
 from ..terminal.output import output_rows, print_table
 from ..terminal.printing import say
 
-_HEAD = ("AGENT", "SOURCE", "TOOLS", "PINS", "PIPELINE", "")
+_HEAD = ("AGENT", "SOURCE", "TOOLS", "PINS", "")
 
 
 @click.command()
@@ -21,7 +21,7 @@ def agents_command() -> None:
     """
     listed = ask("workspaced/context/agents")
     agents = listed["agents"]
-    output_rows(agents, lambda rows: print_table([_HEAD, *map(_row, rows)], set(), drop=(3, 4, 2)), "no agents")
+    output_rows(agents, lambda rows: print_table([_HEAD, *map(_row, rows)], set(), drop=(3, 2)), "no agents")
     if listed["total"] > len(agents):
         say(f"and {listed['total'] - len(agents)} more notes", err=True)
 
@@ -32,6 +32,5 @@ def _row(agent: dict[str, Any]) -> tuple[str, ...]:
         agent.get("path", "settings"),
         ", ".join(agent["tools"]) if "tools" in agent else "-",
         ", ".join(agent.get("pins", ())),
-        agent.get("pipeline", ""),
         agent.get("problem", ""),
     )

@@ -32,7 +32,7 @@ from ..settings.role import Role, RolePin, Source
 _ROLES_NAMED_MAX: Final = 20
 """Roles that an error names."""
 _SUFFIX: Final = ".md"
-_FIELDS: Final = ("tools", "pins", "pipeline")
+_FIELDS: Final = ("tools", "pins")
 """What is read of a note's front matter; other fields are the user's own."""
 ROLE_PINS: Final = "agent/"
 """What the ids of a role's pins begin with; the number follows, from 1 on."""
@@ -48,7 +48,6 @@ class ListedRole(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     tools: tuple[str, ...] | None = None
     pins: tuple[str, ...] = ()
     """The kinds of its pins."""
-    pipeline: str | None = None
     problem: str | None = None
     """Why it cannot be used."""
 
@@ -220,7 +219,7 @@ def _invalid(name: str, problem: str) -> AgentInvalid:
 
 
 def _listed(name: str, source: Source, role: Role, path: NoteId | None = None) -> ListedRole:
-    return ListedRole(name, source, path, role.tools, tuple(pin.kind for pin in role.pins), role.pipeline)
+    return ListedRole(name, source, path, role.tools, tuple(pin.kind for pin in role.pins))
 
 
 def pin_actions(role: Role, name: ConversationId, conversation: Conversation | None) -> list[Action]:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from workspaced_events.schema.conversation_events import Pipeline, ProviderKind
+from workspaced_events.schema.conversation_events import ProviderKind
 
 from ..limits import CONTEXT_NAME_CHARS_MAX, PINS_PER_CONVERSATION_MAX, ROLE_SYSTEM_CHARS_MAX
 
@@ -40,4 +40,3 @@ class Role(_Part):
     tools: Annotated[tuple[Name, ...], Field(max_length=_ROLE_TOOLS_MAX)] | None = None
     """Names of our tools; None: the role says nothing of tools."""
     pins: Annotated[tuple[RolePin, ...], Field(max_length=PINS_PER_CONVERSATION_MAX)] = ()
-    pipeline: Pipeline | None = None

@@ -180,15 +180,10 @@ class Spans:
         return given
 
     def _usage(self, data: Any) -> Attributes:
-        """The convention counts what was read from the cache among the input; a provider may not."""
-        read = data.input_tokens
-        if read is None:
+        if data.input_tokens is None:
             return {}
-        if isinstance(data, c.UsageReported):
-            known = self._conversations.get(data.conversation)
-            read += data.cached_tokens if known is not None and not known.cached_in_input else 0
         return {
-            "gen_ai.usage.input_tokens": read,
+            "gen_ai.usage.input_tokens": data.input_tokens,
             "gen_ai.usage.cache_read.input_tokens": data.cached_tokens,
             "gen_ai.usage.output_tokens": data.output_tokens,
         }

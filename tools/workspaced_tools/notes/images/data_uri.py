@@ -2,7 +2,7 @@
 
 import binascii
 import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from typing import Final, NamedTuple
 
 _DATA_IMAGE: Final = re.compile(r"data:(image/[a-z0-9.+-]{1,64});base64,", re.IGNORECASE)
@@ -24,8 +24,3 @@ def decoded(uri: str) -> DataImage | None:
     except (binascii.Error, ValueError):
         return None
     return DataImage(begin[1].lower(), content) if content else None
-
-
-def encoded(media_type: str, content: bytes) -> str:
-    """The data URI of an image."""
-    return f"data:{media_type};base64,{b64encode(content).decode()}"

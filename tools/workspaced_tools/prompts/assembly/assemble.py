@@ -9,13 +9,10 @@ byte.
 A chat's prompt is a transcript that only grows: each turn is repeated as it was sent, with its context, so that a
 prompt begins with the bytes of the prompt before it. Only a compaction shortens it (compaction.py): over budget,
 when asked, when a summary or `history_turns` says so, or when it pays. A prompt that needs one is assembled as if
-it were recorded, and it is recorded with the prompt. The other pipelines have no library, and a history of words
-alone.
+it were recorded, and it is recorded with the prompt. A compression has no library, and a history of words alone.
 
-Two instructions follow the words of each turn, each after a blank line: the composer's (how to write answers) and
-the adapter's (what this model needs). An instruction is left out if the words already end with it because the
-runtime added it. If the user wrote nothing, the instructions follow the context, without the label of words,
-because they apply to answers about the context too. The history has no instructions.
+The composer's instruction (how to write answers) follows the words of each turn after a blank line; if the user
+wrote nothing, it follows the context, without the label of words. The history has no instruction.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,17 +33,15 @@ from workspaced_events.schema.catalogue import ContextFolded, Pipeline
 from ...errors import ArgumentInvalid, BudgetExceeded
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
-from ..model.blocks import TRIMMED, trimmed
 from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, library_kind
 from ..model.token_estimate import Estimator, estimate_definitions_tokens, estimate_tokens
-from ..model.turn_window import begins, nothing_of, window_of
+from ..model.turn_window import begins, window_of
 from ..model.types import (
     COMPRESSION_SYSTEM,
     COMPRESSION_TASK,
     ENVELOPE_VERSION,
-    PARTS,
     TURN_VERSION,
     Artifact,
     Assembled,
@@ -84,7 +79,6 @@ NO_TEXT: Final = "NO_TEXT"
 NEVER_SENT: Final = "no prompt of its turn is kept"
 SUMMARY_ID: Final = "summary"
 NOTHING: Final = Past((), ())
-_WORDS_HAVE_IT: Final = "the user's words end with it"
 
 
 def assemble(conversation: Conversation, turn: Turn, texts: Texts, kept: KeptTurns | None = None) -> Assembled:
@@ -121,8 +115,7 @@ class _Prompt:
     def __init__(self, conversation: Conversation, turn: Turn, texts: Texts, kept: KeptTurns) -> None:
         self.before, self.turn, self.texts, self.kept = conversation, turn, texts, kept
         self.pipeline = turn.policy.pipeline
-        self.parts = PARTS[self.pipeline]
-        self.grows = self.parts.library
+        self.grows = self.pipeline == "chat"
         self.estimator = Estimator(turn.factor)
         self.start = turn_of(conversation, turn.message)
         self.artifacts = tuple(map(_readable, turn.artifacts))
@@ -168,9 +161,9 @@ class _Prompt:
         sent_so_far = self.sent_so_far if conversation is self.before else self._sent_so_far(conversation)
         past, numbers = self._past(conversation, sent_so_far), numbered(self.artifacts, self.texts)
         rest = NOTHING
-        if self.parts.turn:
+        if self.grows:
             rest = continuation_of(conversation, self.turn.message, self.texts, numbers)
-        if self.grows and any(each.id == conversation.results_up_to for each in rest.messages):
+        if any(each.id == conversation.results_up_to for each in rest.messages):
             short = short_up_to(conversation, rest.messages)
             rest = Past(short, (*rest.dropped, *shortenings(rest.messages, short)))
         system, query = self._builder("L1_SYSTEM"), self._builder("L5_USER")
@@ -178,14 +171,7 @@ class _Prompt:
         first = conversation.messages[self.start]
         words = first if begins(first) else None
         add_words(query, words, conversation.settings, self.pipeline, self.texts)
-        context = TurnContext(
-            self._builder("L3_TURN"),
-            sent_so_far,
-            self.texts,
-            numbers,
-            self.turn.fence,
-            surroundings=self.parts.surroundings,
-        )
+        context = TurnContext(self._builder("L3_TURN"), sent_so_far, self.texts, numbers, self.turn.fence)
         has_words = any(segment.kind == "query" for segment in query.segments)
         context.add_all(self.turn.provided, self.artifacts, self.turn.present, query=has_words)
         self._add_rest(context.builder, rest)
@@ -219,10 +205,8 @@ class _Prompt:
         turn, texts = self.turn, self.texts
         if self.grows:
             return history_of(conversation, turn.message, texts, turn.policy, turn.lost, sent_so_far, self.kept)
-        if not self.parts.history:
-            return Past((), nothing_of(conversation, turn.message, "pipeline"))
         past = history_of(conversation, turn.message, texts, turn.policy, turn.lost)
-        if not (self.parts.turn or past.messages or past.summary):
+        if not (past.messages or past.summary):
             raise ArgumentInvalid(
                 f"Expected a whole turn up to {turn.message!r} to sum up, there is none.",
                 hint="Name the last message of a turn.",
@@ -231,7 +215,7 @@ class _Prompt:
 
     def _add_rest(self, builder: LayerBuilder, rest: Past) -> None:
         """Adds what of the turn follows the user's message, and entries for what is left out of it."""
-        if not self.parts.turn:
+        if not self.grows:
             for pin in self.before.pins.values():
                 notes = () if pin.path is None else (pin.path,)
                 builder.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped", notes=notes))
@@ -373,9 +357,7 @@ class _Prompt:
         hashes = digests.hashes
         library = library_of(made.conversation, self.start) if self.grows else ()
         blocks = [entry.block_sha256 for entry in library]
-        reuse = reuse_of(
-            self.before, turn.message, builders, hashes, blocks, self.pipeline, repeats_turns=self.grows
-        )
+        reuse = reuse_of(self.before, turn.message, builders, hashes, blocks, self.pipeline)
         warnings = warnings_of(self.before, turn.message, reuse, self.pipeline, compacted=event is not None)
         summary = self.estimator.tokens(made.past.summary or "")
         manifest = manifest_of(
@@ -413,8 +395,8 @@ class _Prompt:
         leading = [ChatMessage("system", (Block("text", system),))] if system else []
         leading += [ChatMessage("user", (Block("text", summary),))] if summary else []
         first, own = self.before.messages[self.start], content_of(made.parts)
-        is_its_own = self.parts.turn and begins(first)
-        turn = own_message(own, first.id, first.cache) if is_its_own else own_message(own)
+        is_its_own = self.grows and begins(first)
+        turn = own_message(own, first.id) if is_its_own else own_message(own)
         return (*leading, *made.past.messages, *turn, *made.rest.messages)
 
     def _cache_hints(
@@ -473,43 +455,22 @@ def add_system(builder: LayerBuilder, settings: Settings, pipeline: Pipeline, te
 def add_words(
     builder: LayerBuilder, message: Message | None, settings: Settings, pipeline: Pipeline, texts: Texts
 ) -> None:
-    """Adds the user's words in `message` and the instructions after them; for a compression the task alone.
+    """Adds the user's words in `message` and the instruction after them; for a compression the task alone.
 
     `message`: None if the turn does not begin with a user's message.
 
     Raises:
         NotRecorded: a text is not kept.
     """
-    named = {"composer": settings.composer_sha256, "adapter": settings.adapter_sha256}
-    configured = {name: sha256 for name, sha256 in named.items() if sha256 is not None}
-    entries = {
-        name: LayerEntry(name, "instruction", "settings", revision=sha256) for name, sha256 in configured.items()
-    }
+    composer = settings.composer_sha256
+    entry = LayerEntry("composer", "instruction", "settings", revision=composer)
     if pipeline == "compression":
         builder.add(LayerEntry("task", "instruction", "pipeline"), COMPRESSION_TASK)
-        for entry in entries.values():
+        if composer is not None:
             builder.record(replace(entry, why="pipeline", state="dropped"))
         return
-    words = ""
     if message is not None:
         words = texts(message.text_sha256) if message.text_sha256 is not None else ""
         builder.add(LayerEntry(message.id, "query", "query", revision=message.text_sha256), words)
-    instructions = {name: trimmed(texts(sha256)) for name, sha256 in configured.items()}
-    present = _ends(trimmed(words), list(instructions.values()))
-    for name, text in instructions.items():
-        if text and text in present:
-            builder.record(replace(entries[name], why="query", state="dropped", detail=_WORDS_HAVE_IT))
-        else:
-            builder.add(entries[name], text)
-            present.add(text)
-
-
-def _ends(words: str, texts: Sequence[str]) -> set[str]:
-    """The texts that the words end with, one after the other in the order of `texts`."""
-    found = set()
-    for text in reversed(texts):
-        rest = words.removesuffix(text)
-        if text and rest != words and (not rest or rest[-1] in TRIMMED):
-            found.add(text)
-            words = trimmed(rest)
-    return found
+    if composer is not None:
+        builder.add(entry, texts(composer))

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, Message, turn_of
-from workspaced_events.schema.catalogue import CacheTime, ToolResult
+from workspaced_events.schema.catalogue import ToolResult
 
 from ...ports.manifest import ManifestEntry
 from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
@@ -126,7 +126,7 @@ def _past_turn(
     own = content_of(parts) if parts is not None else ()
     repeated = begins(first) and parts is not None
     read = paired(
-        ChatMessage("user", own, first.id, first.cache)
+        ChatMessage("user", own, first.id)
         if repeated and each is first
         else _chat(each, texts, skills if each is first else (), conversation.id)
         for each in spoken
@@ -140,15 +140,13 @@ def _past_turn(
     return PastTurn(first.id, brief, parts, read.dropped, failed, tuple(shortenings(whole, brief)))
 
 
-def own_message(
-    content: tuple[Block, ...], message: MessageId | None = None, cache: CacheTime | None = None
-) -> tuple[ChatMessage, ...]:
+def own_message(content: tuple[Block, ...], message: MessageId | None = None) -> tuple[ChatMessage, ...]:
     """The user's message with the context and the words of a turn, if there are any.
 
     `message`: None for a turn that begins without the user's words; its context comes before all else, where it
     stays when the turn goes on.
     """
-    return (ChatMessage("user", content, message, cache),) if content else ()
+    return (ChatMessage("user", content, message),) if content else ()
 
 
 def short_up_to(conversation: Conversation, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
@@ -229,7 +227,7 @@ def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = (), fence
     blocks += [Block("text", text)] if text else []
     blocks += [Block("toolCall", texts(each.arguments_sha256), each.id, each.name) for each in message.tool_calls]
     role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
-    return ChatMessage(role, tuple(blocks), message.id, message.cache)
+    return ChatMessage(role, tuple(blocks), message.id)
 
 
 def _images(result: ToolResult) -> tuple[Block, ...]:

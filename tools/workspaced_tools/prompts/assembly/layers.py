@@ -19,7 +19,7 @@ from workspaced_events.schema.catalogue import LayerHashes, Pipeline
 from ...ports.manifest import LAYERS, LayerId, Manifest, ManifestEntry, ManifestLayer, State
 from ..model.blocks import BLANK_LINE, trimmed
 from ..model.token_estimate import Estimator, estimate_tokens
-from ..model.types import PARTS, Block, CacheHint, ChatMessage, Policy, Segment, Turn
+from ..model.types import Block, CacheHint, ChatMessage, Policy, Segment, Turn
 
 _BREAK: Final = BLANK_LINE.encode()
 _SEEDS: Final = Estimator(1.0)
@@ -175,19 +175,16 @@ def reuse_of(
     hashes: LayerHashes,
     blocks: Sequence[str],
     pipeline: Pipeline,
-    *,
-    repeats_turns: bool,
 ) -> Reuse:
     """Compares with the last prompt of the pipeline. `blocks`: sha256 of the library's blocks.
 
-    `repeats_turns`: whether the history repeats turns as they were sent. If it has only their words, no cache
-    serves a turn that was last sent with its context. A compression had the turn in its history already.
+    A compression had the turn in its history already.
     """
     last = conversation.last_prompt(pipeline)
     if last is None:
         return Reuse(dict.fromkeys(LAYERS, False))
     turn, later = _since(conversation, last.message)
-    if not PARTS[pipeline].turn:
+    if pipeline == "compression":
         turn = later
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(blocks, last.library, strict=False)))
     stable: dict[LayerId, bool] = {
@@ -201,7 +198,7 @@ def reuse_of(
     if stable["L1_SYSTEM"]:
         fresh["L1_SYSTEM"] = frozenset()
         if stable["L4_STRIP"] and common == len(last.library) == len(blocks):
-            fresh["L4_STRIP"] = later if repeats_turns else turn
+            fresh["L4_STRIP"] = later
             same_turn = message in turn and turn_of(conversation, message) == turn_of(conversation, last.message)
             if same_turn and stable["L3_TURN"] and stable["L5_USER"]:
                 fresh |= {"L3_TURN": later, "L5_USER": frozenset()}

@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId
-from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import ArtifactKind, LibraryEntry
 
 from ...ports.manifest import State
@@ -104,25 +103,3 @@ class LibraryIndex:
         sha256 = sha256_hex(block)
         self.blocks[sha256] = block
         return LibraryEntry(artifact.id, kind, artifact.revision, sha256, tokens, message)
-
-
-def imported(
-    artifacts: Sequence[Artifact], conversation: Conversation, library_index: LibraryIndex, tokens_max: float
-) -> tuple[LibraryEntry, ...]:
-    """Entries for what an imported chat attached, those attached last while they take at most `tokens_max`.
-
-    Raises:
-        NotRecorded: an artifact's text is not kept.
-    """
-    found: list[LibraryEntry] = []
-    first = {
-        each.id: message.id for message in reversed(conversation.messages.values()) for each in message.attachments
-    }
-    begin = next(iter(conversation.messages))
-    for artifact in (item.artifact for item in reversed(attached_to(artifacts).items)):
-        if artifact.failed is None and library_kind(artifact.kind) in LIBRARY_KINDS:
-            entry = library_index.entry(artifact, first.get(artifact.id, begin))
-            if (tokens_max := tokens_max - entry.tokens) < 0:
-                break
-            found.append(entry)
-    return tuple(reversed(found))

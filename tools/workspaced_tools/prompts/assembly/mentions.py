@@ -17,8 +17,7 @@ from ..sources.search_block import numbers_of
 
 _SOURCES: Final = r"(\d{1,4}(?:[ \t]*[,;–-][ \t]*\^?\d{1,4}){0,20})"
 _CITED: Final = re.compile(rf"\[\^{_SOURCES}\]|(?<![\w\[])\[{_SOURCES}\](?![(\]])|【{_SOURCES}")
-"""Numbers of sources in an answer, as citations/renumber.py takes them, without regard to code and quotations: who
-cites a source there has read it, too. What `workspaced/context/cite` gave has paths instead."""
+"""Numbers of sources in an answer, also in code and quotations: who cites a source there has read it, too."""
 _RANGE_MAX: Final = 100
 _PATH: Final = re.compile(r"(?<![^\s\[\](){}<>\"'`|#^*])[^\s\[\](){}<>\"'`|#^*]+\.md\b|\[\[([^\[\]|#^]+)")
 """What may name a note in an answer: a path without blanks, or the target of a wikilink.

@@ -26,7 +26,6 @@ from ..model.untrusted_text import escape_field
 from ..sources.environment import OTHER_VAULT, VAULT_IS_BACK
 from ..sources.inline_content import TOO_LARGE
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
-from ..sources.surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
 from .layers import LayerBuilder, LayerEntry
 from .library import Item, attached_to, entry_of
 
@@ -52,15 +51,8 @@ class TurnContext:
         texts: Texts,
         numbers: Numbers,
         fence: str,
-        *,
-        surroundings: bool,
     ) -> None:
-        """
-        Args:
-            fence: as in blocks.artifact_block.
-            surroundings: whether selected text is shown with the text around it; a cursor always is.
-        """
-        self._surroundings = surroundings
+        """`fence`: as in blocks.artifact_block."""
         self._fence = fence
         self.parts: list[SentPart] = []
         self.builder = builder
@@ -188,21 +180,11 @@ class TurnContext:
         if active is None and self._sent_so_far.active is not None:
             entry = LayerEntry("active_note", FRAME, FRAME)
             self._add(SentPart("active_note", "", b.NO_ACTIVE_NOTE), entry, segment="reference")
-        lines = [item for item in shown if self._is_line(item)]
+        lines = [item for item in shown if self._above(item.artifact)]
         for item in lines:
             self._add_line(item)
-        for item in sorted((item for item in shown if not self._is_line(item)), key=lambda item: item.active):
-            if self._is_marked(item.artifact):
-                self._add_marked(item)
-            else:
-                self._add_block(item)
-
-    def _is_line(self, item: Item) -> bool:
-        return not self._is_marked(item.artifact) and self._above(item.artifact)
-
-    def _is_marked(self, artifact: Artifact) -> bool:
-        has_surroundings = bool(artifact.before or artifact.after)
-        return is_cursor(artifact) or (self._surroundings and has_surroundings)
+        for item in sorted((item for item in shown if item not in lines), key=lambda item: item.active):
+            self._add_block(item)
 
     def _add_line(self, item: Item) -> None:
         """Points to what stands above; nothing is said of a note that was the active one before as well."""
@@ -222,9 +204,8 @@ class TurnContext:
         text = self._texts(artifact.revision)
         known = self._sent_so_far.revision(key_of(artifact.kind, artifact.id, artifact.revision))
         if known is None:
-            detail = LEFT_OUT if artifact.before or artifact.after else None
             block = b.artifact_block(artifact, text, fence=self._fence)
-            self._add(_part(item, block), item.entry(detail=detail))
+            self._add(_part(item, block), item.entry())
             return
         shown, is_whole = self._newer(known, text, partial(b.artifact_block, artifact, fence=self._fence))
         if is_whole:
@@ -246,14 +227,6 @@ class TurnContext:
             return whole, True
         changes = block(diff, above="changed")
         return (changes, False) if len(changes) < len(whole) else (whole, True)
-
-    def _add_marked(self, item: Item) -> None:
-        artifact = item.artifact
-        shown = around(artifact, self._texts)
-        entry = item.entry("shortened", SHORTENED) if shown.is_shortened else item.entry()
-        text = self._texts(artifact.revision)
-        part = _part(item, marked_block(artifact, text, shown, fence=self._fence))
-        self._add(replace(part, form="cursor"), entry)
 
     def _add_failed(self, item: Item) -> None:
         artifact = item.artifact

@@ -117,7 +117,7 @@ class SentSoFar:
         if part.alias and self.revision(key_of(part.kind, part.alias, part.base)) != part.base:
             line = above_line(part.id, active=part.kind == "active_note")  # compacted: under its own id
             part = replace(part, text=line, tokens=estimate_tokens(line), alias="")
-        if part.form not in _SHOWN_ONCE:
+        if part.form != "search":  # it numbers its turn's sources, so no later part may point to it
             self._show(part.key, Shown(part.revision, turn if part.is_whole else self._shown_turn(part, turn)))
         return self._named(part)
 
@@ -150,8 +150,6 @@ class SentSoFar:
         return part
 
 
-_SHOWN_ONCE: Final = frozenset({"search", "cursor"})
-"""Forms that no later part may point to: a search numbers its turn's sources, a cursor stands in its own text."""
 _NEVER_LEFT_OUT: Final = frozenset({FRAME, "query", "instruction"})
 
 

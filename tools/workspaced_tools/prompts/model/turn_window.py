@@ -39,13 +39,6 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
     return Window(tuple(every[start:end]), tuple(dropped), covered > 0)
 
 
-def nothing_of(conversation: Conversation, message: MessageId, why: str) -> tuple[ManifestEntry, ...]:
-    """Entries for a history that is left out whole: one for each message, and one for the summary."""
-    ids = list(conversation.messages)
-    summary = [ManifestEntry("L4_STRIP", "summary", "summary", "dropped", why)] if conversation.summary else []
-    return (*(left_out(each, why) for each in ids[: _start_of_turn(conversation, ids, message)]), *summary)
-
-
 def left_out(message: MessageId, why: str) -> ManifestEntry:
     return ManifestEntry("L4_STRIP", message, "message", "dropped", why)
 

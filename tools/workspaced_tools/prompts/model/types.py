@@ -4,23 +4,18 @@ A `Turn` holds everything that was read for one prompt; the assembler knows the 
 nothing else. Texts are blobs, named by their sha256. A prompt is a function of these, so log and blobs suffice to
 rebuild any prompt.
 
-A pipeline says which parts a prompt has by its purpose: one assembler, four policies.
-
-- chat: all layers; earlier attachments are in the library, and the turn refers to them.
-- completion: the turn's context in full and a cursor with its surroundings; no library, no history.
-- refactor: as completion, for a selection with its surroundings and the user's words as the instruction.
-- compression: the history alone, for a model to summarise.
+A pipeline says which parts a prompt has by its purpose. A chat has all layers: earlier attachments are in the
+library, and the turn refers to them. A compression is the history alone, for a model to summarise.
 """
 
 from collections.abc import Callable
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import msgspec
 
 from workspaced_events.ids import ConversationId, MessageId, NoteId
 from workspaced_events.schema.catalogue import (
     ArtifactKind,
-    CacheTime,
     ContextFolded,
     ContextNearLimit,
     Form,
@@ -60,9 +55,6 @@ class Artifact(Wire, frozen=True):
     note: NoteId | None = None
     """The note that the artifact was read from or that names it; None if the runtime sent it."""
     form: Form = "text"
-    before: str = ""
-    """For selected text: the blob of the text before it; empty if there is none. `after` likewise."""
-    after: str = ""
 
     @property
     def notes(self) -> tuple[NoteId, ...]:
@@ -156,7 +148,7 @@ class Turn(Wire, frozen=True):
     present: tuple[Present, ...] = ()
     """Notes that stand in the prompt in an older version, and that this turn does not attach."""
     rebase: bool = False
-    """Whether to compact now (workspaced/context/rebase)."""
+    """Whether to compact now, because it was asked for."""
     lost: tuple[str, ...] = ()
     """The sha256 of inline texts of earlier messages that are no longer kept: shown as unavailable."""
 
@@ -213,8 +205,6 @@ class ChatMessage(Wire, frozen=True):
     role: Literal["system", "user", "assistant"]
     content: tuple[Block, ...]
     id: MessageId | None = None
-    cache: CacheTime | None = None
-    """The runtime asks the provider to cache the prefix that ends with this message."""
 
 
 class CacheHint(Wire, frozen=True):
@@ -259,23 +249,6 @@ class Assembled(msgspec.Struct, frozen=True):
     sent: SentTurn | None = None
     """What the turn's user message holds, for later prompts to repeat; None: they repeat its words."""
 
-
-class Parts(NamedTuple):
-    library: bool
-    """The second layer is the context library, which grows."""
-    history: bool
-    turn: bool
-    """The last turn's context and words have their own layers; otherwise the history includes the last turn."""
-    surroundings: bool
-    """Selected text is shown with the text around it."""
-
-
-PARTS: Final[dict[Pipeline, Parts]] = {
-    "chat": Parts(library=True, history=True, turn=True, surroundings=False),
-    "completion": Parts(library=False, history=False, turn=True, surroundings=True),
-    "refactor": Parts(library=False, history=False, turn=True, surroundings=True),
-    "compression": Parts(library=False, history=True, turn=False, surroundings=False),
-}
 
 COMPRESSION_SYSTEM: Final = """\
 You write the summary that will stand for a conversation between a user and an assistant once its messages are left

@@ -25,7 +25,7 @@ text.
 
 import html
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final
@@ -104,63 +104,36 @@ def render_block(
         outer: names of blocks around this one, which it can neither open nor close.
         fence: a text that nobody who writes the body knows; empty: the body is escaped.
     """
-    return render_marked(name, fields, (body,), (), outer=outer, fence=fence)
-
-
-def render_marked(
-    name: str,
-    fields: Mapping[str, str],
-    pieces: Sequence[str],
-    marks: Sequence[str],
-    *,
-    outer: tuple[str, ...] = (),
-    fence: str = "",
-) -> str:
-    """As `render_block`, with a body of `pieces` and a mark such as `<here_it_is/>` between each two of them.
-
-    Whatever the pieces contain, the body has each mark once, at its place. `unescape_body` restores the pieces, if
-    there is no fence.
-    """
     names = (name, *fields)
     for each in (name, *outer):
         if not _BLOCK_NAME.fullmatch(each):
             raise ValueError(f"Expected a name of letters, digits, `_` and `-`, got {each!r}.")
-    for each in (*fields, *marks):
+    for each in fields:
         if not _NAME.fullmatch(each) or not ("_" in each or each in RESERVED):
             raise ValueError(f"Expected a name of RESERVED or with an underscore, got {each!r}.")
     if "content" in fields:
         raise ValueError("Expected the body's text as `body`, got a field `content`.")
-    if len(pieces) != len(marks) + 1:
-        raise ValueError(f"Expected {len(marks) + 1} pieces around {len(marks)} marks, got {len(pieces)}.")
     lines = [f"<{field}>{_field(value, names, outer)}</{field}>" for field, value in fields.items()]
-    end = ""
-    if fence:
-        end = _fence_for(pieces, names, (*marks, *outer), outer, fence)
-    else:
-        pieces = [_body(piece, names, (*marks, *outer), outer) for piece in pieces]
-    body = "".join(f"{piece}<{mark}{end}/>" for piece, mark in zip(pieces, marks, strict=False)) + pieces[-1]
+    end = _fence_for(body, names, outer, fence) if fence else ""
+    body = body if fence else _body(body, names, outer)
     return "\n".join([f"<{name}{end}>", *lines, f"<content{end}>", body, f"</content{end}>", f"</{name}{end}>"])
 
 
-def _fence_for(
-    pieces: Sequence[str], names: tuple[str, ...], marks: tuple[str, ...], outer: tuple[str, ...], fence: str
-) -> str:
-    """What the names of a block's tags end in; nothing if no piece holds what reads as one of them."""
-    is_harmful = _is_harmful(names, marks, outer)
-    found = (less for piece in pieces for less in _DELIMITER.finditer(show_invisible(piece)))
-    if not any(map(is_harmful, found)):
+def _fence_for(body: str, names: tuple[str, ...], outer: tuple[str, ...], fence: str) -> str:
+    """What the names of a block's tags end in; nothing if the body holds nothing that reads as one of them."""
+    if not any(map(_is_harmful(names, outer), _DELIMITER.finditer(show_invisible(body)))):
         return ""
     digits = sha256(fence.encode()).hexdigest()
     for length in range(_FENCE_DIGITS, len(digits) + 1, _FENCE_DIGITS):
         end = f"-{digits[:length]}"
-        if not any(end in piece for piece in pieces):
+        if end not in body:
             return end
-    return _fence_for(pieces, names, marks, outer, digits)
+    return _fence_for(body, names, outer, digits)
 
 
 def escape_body(text: str, *, blocks: tuple[str, ...] = ()) -> str:
     """Escapes `text` for the body of a block. It can neither open nor close any of `blocks`."""
-    return _body(text, (), blocks, blocks)
+    return _body(text, (), blocks)
 
 
 def unescape_body(text: str) -> str:
@@ -192,8 +165,8 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and "\\u{" not in text and text.replace("\n", "").replace("\t", "").isprintable()
 
 
-def _body(text: str, names: tuple[str, ...], marks: tuple[str, ...] = (), outer: tuple[str, ...] = ()) -> str:
-    is_harmful = _is_harmful(names, marks, outer)
+def _body(text: str, names: tuple[str, ...], outer: tuple[str, ...]) -> str:
+    is_harmful = _is_harmful(names, outer)
 
     def broken(less: "regex.Match[str]") -> str:
         return f"{_shown(less[0][0])}{less[0][1:]}" if is_harmful(less) else less[0]
@@ -201,11 +174,9 @@ def _body(text: str, names: tuple[str, ...], marks: tuple[str, ...] = (), outer:
     return _DELIMITER.sub(broken, show_invisible(text))
 
 
-def _is_harmful(
-    names: tuple[str, ...], marks: tuple[str, ...], outer: tuple[str, ...]
-) -> "Callable[[regex.Match[str]], bool]":
+def _is_harmful(names: tuple[str, ...], outer: tuple[str, ...]) -> "Callable[[regex.Match[str]], bool]":
     """Returns whether a match of _DELIMITER reads as one that a body must not have."""
-    opening, closing = _skeletons(names, marks, outer)
+    opening, closing = _skeletons(names, outer)
 
     def is_harmful(less: "regex.Match[str]") -> bool:
         name = less["name"]
@@ -217,16 +188,14 @@ def _is_harmful(
 
 
 @lru_cache(maxsize=64)
-def _skeletons(
-    names: tuple[str, ...], marks: tuple[str, ...], outer: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _skeletons(names: tuple[str, ...], outer: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Skeletons of the names that a body may not open, and of those that it may not close."""
-    opening = {*(each for each in RESERVED if "_" in each), *names[:1], *marks}
+    opening = {*(each for each in RESERVED if "_" in each), *names[:1], *outer}
     return tuple(map(skeleton, opening)), tuple(map(skeleton, RESERVED | {*names, *outer}))
 
 
 def _field(text: str, names: tuple[str, ...], outer: tuple[str, ...] = ()) -> str:
-    seen = _body(text, names, outer, outer).translate(_XML_CHARS)
+    seen = _body(text, names, outer).translate(_XML_CHARS)
     for sign in "\n\r\t":
         seen = seen.replace(sign, _shown(sign))
     return seen

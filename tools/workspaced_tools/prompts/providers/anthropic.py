@@ -38,8 +38,7 @@ def _body(request: Request) -> Json:
 def _block(part: Part) -> Json:
     block = _unmarked(part)
     if part.cache and part.type != "thinking":
-        hour = {"ttl": "1h"} if part.cache_time == "1h" else {}
-        block["cache_control"] = {"type": "ephemeral", **hour}
+        block["cache_control"] = {"type": "ephemeral"}
     return block
 
 
@@ -112,7 +111,6 @@ ANTHROPIC: Final = Provider(
     words=frozenset({"anthropic", "claude"}),
     render=_body,
     usage=_usage,
-    cached_in_input=False,
     thinking=_thinking,
     results_hold_images=True,
     image_types=frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"}),

@@ -1,38 +1,26 @@
 """Renders an envelope as the body of a provider's request, by the provider's module or a runtime's template."""
 
-from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from workspaced_events.projections.conversations import Settings
-from workspaced_events.schema.catalogue import PromptAssembled
 from workspaced_events.schema.catalogue import Shape as Recorded
 
-from ...errors import BodyInvalid, NotRecorded
+from ...errors import NotRecorded
 from ...ports.base import Wire
-from ..model.stored_texts import NOT_KEPT, inputs_of, texts_in
-from ..model.types import Envelope, Texts, Turn
-from ..sources.surroundings import around
-from .cache_breakpoints import MARKS_MAX
+from ..model.stored_texts import NOT_KEPT, texts_in
+from ..model.types import Envelope, Texts
 from .known import SHAPES
 from .provider import OWN, Json
-from .request import NO_CURSOR, Blob, Cursor, request_of
+from .request import Blob, request_of
 from .templates import Rendered, Template, rendered
 
 RENDERER: Final = 1
 """The version of the functions that render SHAPES: a change of their bodies raises it."""
 BODY: Final = "body"
 """The difference reported if all layers and the manifest are equal."""
-_COMPLETION: Final = "completion"
-_FREE_FORM: Final = frozenset(
-    {
-        *("input_schema", "inputSchema", "parameters", "parametersJsonSchema", "parameters_json_schema"),
-        *("input", "args", "arguments"),
-    }
-)
-"""Fields with schemas or arguments, in which any name is allowed."""
 
 
 class CacheOffer(Wire, frozen=True, omit_defaults=False):
@@ -63,7 +51,6 @@ def shape(
     texts: Texts,
     blob: Blob,
     cached_content: str | None = None,
-    cursor: Cursor = NO_CURSOR,
 ) -> RenderedBody:
     """Renders the request body of an envelope. Pure except for reading `texts` and `blob`.
 
@@ -72,19 +59,16 @@ def shape(
 
     Raises:
         TemplateFailed: the template cannot be rendered, or renders no JSON object.
-        BodyInvalid: the provider would refuse the rendered body.
         NotRecorded: from `texts`.
     """
     provider = SHAPES[template.name] if template.text is None else OWN
-    request, changes = request_of(envelope, settings, provider, texts, blob, cached_content, cursor)
+    request, changes = request_of(envelope, settings, provider, texts, blob, cached_content)
     if template.text is not None:
         made = rendered(template.name, template.text, request)
     else:
         assert provider.render is not None, "of SHAPES"
         create = provider.create_cache
         made = Rendered(provider.render(request), create(request) if create else None, create is not None)
-    if template.text is not None or request.own_tools:
-        _check_breakpoints(made.body, template.name)
     cached = request.cached_content
     offer = CacheOffer(cached.key, f"{cached.ttl_s}s", made.created) if made.offers else None
     return RenderedBody(template.name, made.body, changes, request.tool_names, offer)
@@ -95,79 +79,20 @@ def body_hash(body: Json) -> str:
     return sha256(msgspec.json.encode(body)).hexdigest()
 
 
-def _check_breakpoints(body: Json, template: str) -> None:
-    """Refuses what the provider would refuse with a less helpful message.
-
-    Raises:
-        BodyInvalid: there are too many breakpoints.
-    """
-    marks = list(_breakpoints(body))
-    if len(marks) > MARKS_MAX:
-        raise BodyInvalid(
-            f"The body of {template!r} has {len(marks)} cache_control, one too many at {marks[MARKS_MAX]}.",
-            hint=f"At most {MARKS_MAX} are allowed, those of tools' definitions included: leave some out.",
-            template=template,
-            path=marks[MARKS_MAX],
-        )
-
-
-def _breakpoints(body: Json) -> Iterator[str]:
-    """The paths of all `cache_control`, in their order."""
-    waiting: list[tuple[str, Any]] = [("$", body)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, list):
-            waiting += ((f"{path}[{at}]", each) for at, each in reversed([*enumerate(value)]))
-        elif isinstance(value, dict):
-            if value.get("cache_control") is not None:
-                yield f"{path}.cache_control"
-            inner = ((key, each) for key, each in reversed(value.items()) if key not in _FREE_FORM)
-            waiting += ((f"{path}.{key}", each) for key, each in inner if isinstance(each, list | dict))
-
-
 # -- recorded prompts --
 
 
-def cursor_of(turn: Turn, texts: Texts) -> Cursor:
-    """What stands around the first selection or cursor of a completion, as long as the prompt shows it.
-
-    Empty texts for other pipelines, or where there is none.
-
-    Raises:
-        NotRecorded: from `texts`.
-    """
-    if turn.policy.pipeline != _COMPLETION:
-        return NO_CURSOR
-    for artifact in turn.artifacts:
-        if artifact.kind == "selected_text" and artifact.failed is None:
-            shown = around(artifact, texts)
-            return Cursor(shown.before, shown.after)
-    return NO_CURSOR
-
-
-def recorded_cursor(data: PromptAssembled, texts: Texts) -> Cursor:
-    """As `cursor_of`, for a prompt in a log.
-
-    Raises:
-        NotRecorded: a text is not kept.
-    """
-    return cursor_of(inputs_of(data.inputs_sha256, texts), texts) if data.pipeline == _COMPLETION else NO_CURSOR
-
-
-def rebuild_request_body(
-    data: PromptAssembled, recorded: Recorded, envelope: Envelope, settings: Settings, blob: Blob
-) -> RenderedBody:
+def rebuild_request_body(recorded: Recorded, envelope: Envelope, settings: Settings, blob: Blob) -> RenderedBody:
     """Rebuilds the request body of a recorded prompt, by the recorded template even if it has changed since.
 
     Args:
-        data: the prompt's event.
-        recorded: its shape.
+        recorded: the shape in the prompt's event.
         envelope: the rebuilt prompt.
         settings: the conversation's settings when the prompt was made.
 
     Raises:
         NotRecorded: the template or an image is not kept.
-        TemplateFailed, BodyInvalid: this version cannot render the recorded template.
+        TemplateFailed: this version cannot render the recorded template.
     """
 
     def recorded_blob(name: str) -> bytes:
@@ -178,5 +103,4 @@ def rebuild_request_body(
 
     texts, sha256 = texts_in(blob), recorded.template_sha256
     template = Template(recorded.name, texts(sha256) if sha256 is not None else None)
-    cursor = recorded_cursor(data, texts)
-    return shape(envelope, settings, template, texts, recorded_blob, recorded.cached_content, cursor)
+    return shape(envelope, settings, template, texts, recorded_blob, recorded.cached_content)

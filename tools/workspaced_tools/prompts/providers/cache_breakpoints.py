@@ -1,22 +1,19 @@
-"""Places cache breakpoints: marks on at most four parts of a request, after which a provider may cache the prefix.
+"""Places cache breakpoints: marks on parts of a request, after which a provider may cache the prefix.
 
 Anthropic writes its cache at the marks, and reads what an earlier request wrote at one of them
 (platform.claude.com/docs/en/build-with-claude/prompt-caching). Each request begins with the one before it, so the
 marks are after the runtime's own system prompt, the library, the last message of the request before, and the last
 message of all.
 
-The runtime's own marks come first: ours are as many as are left, those at the end before those at the beginning.
-Anthropic refuses a mark for an hour behind one for five minutes, so before the former there is none of ours.
+These are at most four, as many as it takes.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from msgspec.structs import replace
 
 from .provider import Part
 
-MARKS_MAX: Final = 4
 Message = tuple[str, list[Part]]
 """A role and its parts."""
 Place = tuple[int, int]
@@ -24,29 +21,17 @@ Place = tuple[int, int]
 
 
 def marked(
-    system: Sequence[Part], library: int, messages: Sequence[Message], elsewhere: int = 0
+    system: Sequence[Part], library: int, messages: Sequence[Message]
 ) -> tuple[tuple[Part, ...], list[Message]]:
-    """The parts of system and messages with their marks. Parts may have marks already: the runtime's own.
+    """The parts of system and messages with their marks.
 
-    Args:
-        library: the number of the system's last parts that are the library.
-        elsewhere: the number of the runtime's own marks in the definitions of tools.
+    `library`: the number of the system's last parts that are the library.
     """
-    every = [
-        (at, place) for at, (_role, parts) in enumerate(messages) for place, part in enumerate(parts) if part.cache
-    ]
-    given = every[max(0, len(every) + elsewhere - MARKS_MAX) :]
-    hours = [at for at in given if messages[at[0]][1][at[1]].cache_time == "1h"]
-    places = [place for place in _ends(messages) if place not in given and place > max(hours, default=(-1, -1))]
-    room = max(0, MARKS_MAX - elsewhere - len(given))
-    places = sorted(places)[max(0, len(places) - room) :]
-    ends = sorted({end for end in (len(system) - library, len(system)) if end})
-    ends = [] if hours else ends[max(0, len(ends) - room + len(places)) :]
-    parts = [replace(part, cache=at + 1 in ends) for at, part in enumerate(system)]
+    ends = {len(system) - library, len(system)}
+    parts = [replace(part, cache=at in ends) for at, part in enumerate(system, start=1)]
     copies = [(role, list(each)) for role, each in messages]
-    for at, place in {*every, *places}:
-        is_marked = (at, place) in given or (at, place) in places
-        copies[at][1][place] = replace(copies[at][1][place], cache=is_marked)
+    for at, place in _ends(messages):
+        copies[at][1][place] = replace(copies[at][1][place], cache=True)
     return tuple(parts), copies
 
 

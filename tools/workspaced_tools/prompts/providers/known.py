@@ -6,7 +6,7 @@ from typing import Any, Final
 import regex
 
 from ...errors import ArgumentInvalid
-from ...limits import ECHO_CHARS_MAX
+from ...limits import CONTEXT_TOKENS_MAX, ECHO_CHARS_MAX
 from .anthropic import ANTHROPIC
 from .gemini import GEMINI
 from .openai import OPENAI
@@ -42,6 +42,12 @@ def counted(report: Mapping[str, Any], shape: str) -> Counted:
     if provider is None or provider.usage is None:
         raise ArgumentInvalid(
             f"No reports of {shape[:ECHO_CHARS_MAX]!r} are known.",
-            hint=f"Known are: {', '.join(SHAPES)}. Or report inputTokens, cachedTokens and outputTokens.",
+            hint=f"Known are: {', '.join(SHAPES)}.",
         )
-    return provider.usage(UsageReport(report, provider.family or ""))
+    found = provider.usage(UsageReport(report, provider.family or ""))
+    if found.input_tokens > CONTEXT_TOKENS_MAX:
+        raise ArgumentInvalid(
+            f"Expected a report of at most {CONTEXT_TOKENS_MAX} tokens, got {found.input_tokens}.",
+            hint="Give the usage of the provider's answer as it came.",
+        )
+    return found

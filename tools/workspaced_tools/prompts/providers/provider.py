@@ -6,8 +6,6 @@ A template of a runtime's own has `OWN`, for which nothing is left out.
 from collections.abc import Callable, Mapping, Set
 from typing import Any, Final, Literal, NamedTuple
 
-from workspaced_events.schema.catalogue import CacheTime
-
 from ...errors import ArgumentInvalid
 from ...limits import CONTEXT_TOKENS_MAX
 from ...ports.base import Wire
@@ -47,8 +45,6 @@ class Part(Wire, frozen=True):
     """The bytes of an image in base64."""
     cache: bool = False
     """Whether the provider may cache the prefix that ends here: at most four parts of a request."""
-    cache_time: CacheTime = "5m"
-    """For how long."""
     images: tuple["Part", ...] = ()
     """Of a toolResult: the images that belong to it."""
 
@@ -101,10 +97,6 @@ class Request(Wire, frozen=True):
     tool_names: dict[str, str]
     """Maps the sent name of each renamed tool to the defined name."""
     cached_content: CachedContent
-    prefix: str = ""
-    """For a completion: the text before the cursor, as it stands in the note. Empty for other prompts."""
-    suffix: str = ""
-    """Likewise the text after the cursor."""
 
 
 # -- definitions of tools --
@@ -207,14 +199,12 @@ class Provider(NamedTuple):
 
     # its cache
     marks_prefixes: bool = True
-    """Whether the runtime says by marks after which parts the provider may cache."""
+    """Whether a request says by marks after which parts the provider may cache."""
     create_cache: Callable[[Request], Json | None] | None = None
     """The body that creates an explicit cache; None: there is nothing to keep."""
 
     # its usage reports
     usage: Callable[[UsageReport], Counted] | None = None
-    cached_in_input: bool = True
-    """Whether its count of input tokens includes the cached ones."""
 
     # what it accepts
     thinking: Callable[[Block], Part | str] | None = any_thinking

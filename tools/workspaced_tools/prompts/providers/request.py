@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from itertools import chain, count, groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -107,16 +107,6 @@ def _digest(*of: str | int) -> str:
     return sha256(msgspec.json.encode(of)).hexdigest()
 
 
-class Cursor(NamedTuple):
-    """What stands around the cursor of a completion, unescaped: models that fill in the middle take it apart."""
-
-    prefix: str = ""
-    suffix: str = ""
-
-
-NO_CURSOR: Final = Cursor()
-
-
 def request_of(
     envelope: Envelope,
     settings: Settings,
@@ -124,7 +114,6 @@ def request_of(
     texts: Texts,
     blob: Blob,
     cached_content: str | None,
-    cursor: Cursor = NO_CURSOR,
 ) -> tuple[Request, tuple[str, ...]]:
     """The request for an envelope, and one sentence for each change to the envelope's content.
 
@@ -145,8 +134,7 @@ def request_of(
     own, library = _system(envelope, changes)
     system, read = own + library, reader.read(envelope)
     if provider.marks_prefixes:
-        own_marks = sum("cache_control" in tool for tool in tools.own)
-        system, read = marked(system, len(library), read, own_marks)
+        system, read = marked(system, len(library), read)
     messages = tuple(reader.alternating((role, parts) for role, parts in read if parts))
     output_tokens = settings.output_reserve or OUTPUT_TOKENS
     if not settings.output_reserve:
@@ -168,8 +156,6 @@ def request_of(
         own_tools=tools.own,
         tool_names=names.renamed,
         cached_content=CachedContent(_cache_key(envelope, settings), resource=cached_content),
-        prefix=cursor.prefix,
-        suffix=cursor.suffix,
     )
     return request, (*tools.changes, *changes.sentences())
 
@@ -253,9 +239,6 @@ class _Reader:
         if not parts or (parts[0].type == "thinking" and all(part.type == "thinking" for part in parts)):
             self._changes.add("Nothing is left of the message", where)
             return []
-        if message.cache is not None:
-            last = max(at for at, part in enumerate(parts) if part.type != "thinking")
-            parts[last] = replace(parts[last], cache=True, cache_time=message.cache)
         return self._provider.arranged(parts)
 
     def _with_images(self, part: Part, block: Block, where: str) -> tuple[Part, ...]:

@@ -80,14 +80,20 @@ def _fitted(tool: Definition, provider: Provider, changes: list[str]) -> Definit
 def kept_form(tools: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
     """The definitions as a log may keep them, and the places of credentials that were taken out.
 
-    Fields that no provider gets are left out, too: in MCP's form all except three.
+    Fields that no provider gets are left out, too: in MCP's form all except three; and marks for a
+    provider's cache, which are set here.
     """
     sent = ("name", "description", "inputSchema")
     taken: list[str] = []
     kept = [
         {key: tool[key] for key in sent if key in tool}
         if "inputSchema" in tool
-        else _without_secrets(tool, f"tools[{number}]", taken, DEPTH_MAX)
+        else _without_secrets(
+            {key: each for key, each in tool.items() if key != "cache_control"},
+            f"tools[{number}]",
+            taken,
+            DEPTH_MAX,
+        )
         for number, tool in enumerate(tools)
     ]
     return kept, taken

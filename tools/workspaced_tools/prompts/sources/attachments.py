@@ -1,5 +1,6 @@
 """Reads attachments: each becomes an `Artifact`, a folder or tag one for each of its notes."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -23,27 +24,22 @@ from ...tools.note_answers import served_vault
 from ..model.note_names import notes_of, then_and_now
 from ..model.types import Artifact
 from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
-from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
 from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable, utc_seconds
 
 _NOTHING: Final = {"active_note": NoActiveNote.code, "selected_text": NO_SELECTION}
 """What becomes of an attachment that the daemon resolved to a note which does not exist for the client: as if
 nothing had been active or selected."""
+_PLACE: Final = re.compile(r"#L[0-9]+-L[0-9]+\Z")
 _NAMING: Final = frozenset({"note", "active_note", "selected_text"})
 
 
-def attached(
-    attachments: Iterable[Attachment], reading: Reading, *, surroundings: bool = False
-) -> tuple[Artifact, ...]:
+def attached(attachments: Iterable[Attachment], reading: Reading) -> tuple[Artifact, ...]:
     """The artifacts of the attachments, in their order, each once.
-
-    `surroundings`: reads the text around a selection from its note if the runtime sent none.
 
     Raises:
         OSError: from `Reading.keep`.
     """
-    found = (artifact for attachment in attachments for artifact in _read(attachment, reading))
-    return distinct(surrounded(artifact, reading) if surroundings else artifact for artifact in found)
+    return distinct(artifact for attachment in attachments for artifact in _read(attachment, reading))
 
 
 def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
@@ -60,10 +56,9 @@ def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
 
 def _may_be_named(attachment: Attachment, reading: Reading) -> bool:
     """Whether the note that the daemon, not the runtime, named exists for the client."""
-    place = place_of(attachment.id)
     try:
         vault, _ = reading.names()
-        return vault.ask(Names([NoteId(place.path if place is not None else attachment.id)])) != [None]
+        return vault.ask(Names([_note_of(attachment.id)])) != [None]
     except WorkspacedError:
         return False
 
@@ -159,26 +154,19 @@ def artifact_of(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading)
 
 def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     """The selection that the runtime sent, or the user's when the message came."""
-    around = attachment.before_sha256 or "", attachment.after_sha256 or ""
     if attachment.resolved and attachment.text_sha256 is not None:
         yield _selected_then(attachment, reading)
         return
-    if attachment.text_sha256 is not None or any(around):
-        for sha256 in filter(None, around):
-            reading.texts(sha256)  # raises if the text around the selection is not kept
-        selected = attachment.text_sha256 or reading.keep(b"")
-        [artifact] = _inline(replace(attachment, text_sha256=selected), reading)
-        yield replace(artifact, before=around[0], after=around[1])
-        return
-    raise Unavailable(NO_SELECTION)
+    if attachment.text_sha256 is None:
+        raise Unavailable(NO_SELECTION)
+    yield from _inline(attachment, reading)
 
 
 def _selected_then(attachment: Attachment, reading: Reading) -> Artifact:
     """What the user had selected when the message came, if its note may still be shown."""
-    place = place_of(attachment.id)
-    assert place is not None and attachment.text_sha256 is not None, "resolved"
+    assert attachment.text_sha256 is not None, "resolved"
     vault, state = reading.whole()
-    note = NoteId(place.path)
+    note = _note_of(attachment.id)
     now = state.current_path(note) or note
     if vault.ask(Names([now])) == [None]:
         raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
@@ -188,30 +176,9 @@ def _selected_then(attachment: Attachment, reading: Reading) -> Artifact:
     return Artifact("selected_text", attachment.id, title, attachment.text_sha256, bytes=size, note=now)
 
 
-def surrounded(artifact: Artifact, reading: Reading) -> Artifact:
-    """Adds the text around a selection from its note.
-
-    Returns the artifact unchanged if it has that text already, or if the selection's place in the note is not
-    certain.
-
-    Raises:
-        OSError: from `Reading.keep`.
-    """
-    place = place_of(artifact.id)
-    is_known = artifact.failed is not None or artifact.before or artifact.after
-    if artifact.kind != "selected_text" or is_known or place is None:
-        return artifact
-    try:
-        note = reading.note(place.path)
-        parts = cut_out(note.text, place, reading.texts(artifact.revision))
-    except (Unavailable, WorkspacedError):
-        return artifact
-    if parts is None:
-        return artifact
-    kept = parts[0][-KEPT_CHARS_MAX:], parts[1][:KEPT_CHARS_MAX]
-    before, after = (reading.keep(part.encode()) if part else "" for part in kept)
-    title = note.title if artifact.title in ("", artifact.id) else artifact.title
-    return replace(artifact, before=before, after=after, title=title, note=note.id)
+def _note_of(attached: str) -> NoteId:
+    """The note of an id that the daemon filled in: its path, or the place of a selection in it."""
+    return NoteId(_PLACE.sub("", attached))
 
 
 def _check_no_text(attachment: Attachment) -> None:

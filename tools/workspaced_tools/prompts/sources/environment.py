@@ -13,7 +13,6 @@ from typing import Final
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState
 
-from ...code.languages import language_of
 from ...notes.name_keys import stem
 from ...ports.memory import MEMORY_ROOT, MemoryFile
 from ...ports.vault import NoteRef
@@ -58,12 +57,6 @@ def file_line(ref: NoteRef) -> str:
     """A file in one line: its path, and its title if that differs from the file's name."""
     path = escape_field(ref.path)
     return path if ref.title == stem(ref.path) else f"{path} ({escape_field(ref.title)})"
-
-
-def file_fields(path: str, title: str) -> dict[str, str]:
-    """A block's fields about the file of its text; with the language if the suffix is known."""
-    language = language_of(path)
-    return {"title": title, "path": path} | ({"file_language": language} if language is not None else {})
 
 
 def memory_index(files: Sequence[MemoryFile], fence: str) -> str:

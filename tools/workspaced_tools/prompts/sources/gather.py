@@ -34,7 +34,7 @@ from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import SentSoFar, lost_turns, sent_before, sent_so_far_of
 from ..model.stored_texts import inputs_of
 from ..model.turn_window import begins
-from ..model.types import PARTS, TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
+from ..model.types import TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
 from .attachments import ExplicitNotes, artifact_of, attached
 from .environment import OTHER_VAULT, other_vault
 from .inline_content import lost_of
@@ -78,23 +78,26 @@ def gather(
         )
     kept = kept or KeptTurns()
     reading = _reading(conversation, view, requested, texts, keep, calibration)
-    begin, parts = turn_of(conversation, message), PARTS[pipeline]
-    lost = lost_of(conversation, message, texts, with_turn=not parts.turn) if parts.history else ()
-    if pipeline == "chat":
+    begin, is_chat = turn_of(conversation, message), pipeline == "chat"
+    lost = lost_of(conversation, message, texts, with_turn=not is_chat)
+    if is_chat:
         lost = (*lost, *lost_turns(conversation, begin, texts, kept))
-    rebase = rebase and parts.library
+    rebase = rebase and is_chat
     if (
         begin != message
-        and parts.turn
-        and (earlier := _earlier(conversation, begin, message, texts, pipeline)) is not None
+        and is_chat
+        and (earlier := _earlier(conversation, begin, message, texts)) is not None
         and _is_shown(earlier, reading)
     ):
         known = tuple(_as_kept(each, texts) for each in earlier.present)
         return replace(earlier, message=message, rebase=rebase, lost=lost, present=known)
-    artifacts = _attached(conversation, begin, pipeline, reading) if parts.turn else ()
-    provided = _pinned(conversation, view, current, pipeline, reading) if parts.turn else ()
+    artifacts: tuple[Artifact, ...] = ()
+    provided: tuple[Provided, ...] = ()
     present: tuple[Present, ...] = ()
-    if pipeline == "chat":
+    if is_chat:
+        attachments = chain.from_iterable(each.attachments for each in _unanswered(conversation, begin))
+        artifacts = attached(attachments, reading)
+        provided = _pinned(conversation, view, current, reading)
         sent = sent_before(conversation, begin, texts, kept, lost)
         present = changed_since(sent_so_far_of(conversation, begin, sent, kept), artifacts, reading)
     settings, is_calibrated = conversation.settings, calibration.factor != NO_CALIBRATION.factor
@@ -113,19 +116,11 @@ def gather(
     )
 
 
-def _attached(
-    conversation: Conversation, begin: MessageId, pipeline: Pipeline, reading: Reading
-) -> tuple[Artifact, ...]:
-    messages = _unanswered(conversation, begin) if pipeline == "chat" else [conversation.messages[begin]]
-    attachments = chain.from_iterable(each.attachments for each in messages)
-    return attached(tuple(attachments), reading, surroundings=PARTS[pipeline].surroundings)
-
-
 def _pinned(
-    conversation: Conversation, view: View, current: VaultId | None, pipeline: Pipeline, reading: Reading
+    conversation: Conversation, view: View, current: VaultId | None, reading: Reading
 ) -> tuple[Provided, ...]:
     provided = tuple(provide(pin, reading) for pin in conversation.pins.values())
-    if PARTS[pipeline].library and (text := other_vault(view.state, conversation.vault, current)):
+    if text := other_vault(view.state, conversation.vault, current):
         return Provided(OTHER_VAULT, "text", reading.keep(text.encode())), *provided
     return provided
 
@@ -183,14 +178,12 @@ def _unanswered(conversation: Conversation, begin: MessageId) -> Iterator[Messag
     return reversed(found)
 
 
-def _earlier(
-    conversation: Conversation, begin: MessageId, message: MessageId, texts: Texts, pipeline: Pipeline
-) -> Turn | None:
-    """The inputs of the pipeline's last prompt of this turn; None if the turn's message has changed since."""
+def _earlier(conversation: Conversation, begin: MessageId, message: MessageId, texts: Texts) -> Turn | None:
+    """The inputs of the chat's last prompt of this turn; None if the turn's message has changed since."""
     ids = list(conversation.messages)
     turn = set(ids[ids.index(begin) : ids.index(message) + 1])
     since = conversation.messages[begin].seq
-    same = [prompt for prompt in conversation.prompts if prompt.pipeline == pipeline]
+    same = [prompt for prompt in conversation.prompts if prompt.pipeline == "chat"]
     for prompt in reversed(same):
         if prompt.message in turn and prompt.as_of_seq >= since:
             try:

@@ -49,8 +49,8 @@ def distinct(artifacts: Iterable[Artifact]) -> tuple[Artifact, ...]:
             found.append(artifact)
         elif artifact.note is not None and artifact.kind != "selected_text":
             continue  # a note that is read twice is one thing
-        elif artifact.revision and _content(artifact) != _content(known):
-            nothing = replace(artifact, revision="", before="", after="", media_type=None, bytes=0)
+        elif artifact.revision and artifact.revision != known.revision:
+            nothing = replace(artifact, revision="", media_type=None, bytes=0)
             found.append(replace(nothing, failed=DUPLICATE_ID))
     return tuple(found)
 
@@ -60,12 +60,8 @@ def _own_query(query: Artifact, shown: Mapping[tuple[ArtifactKind, str], Artifac
     form = "{} ({})" if "#" in query.id else "{}#{}"
     ids = chain([query.id], (form.format(query.id, number) for number in count(2)))
     known = ((each, shown.get((query.kind, each))) for each in ids)
-    is_free = (name for name, one in known if one is None or one.failed or _content(one) == _content(query))
+    is_free = (name for name, one in known if one is None or one.failed or one.revision == query.revision)
     return replace(query, id=next(is_free)) if query.failed is None else query
-
-
-def _content(artifact: Artifact) -> tuple[str, str, str]:
-    return artifact.revision, artifact.before, artifact.after
 
 
 def skills_of(message: Message, texts: Texts, lost: Collection[str]) -> tuple[Artifact, ...]:

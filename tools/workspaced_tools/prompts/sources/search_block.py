@@ -7,7 +7,6 @@ The name of the catalogue's block begins with the name of a document's block. A 
 name begins with its own, so a document can fake neither another document nor a catalogue.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
@@ -31,9 +30,6 @@ DOCUMENT_CHARS_MAX: Final = 8_000
 
 _DOCUMENT: Final = "document"
 _CATALOGUE: Final = "document_sources"
-_CARET: Final = r"\^＾ˆ"
-_MARK: Final = re.compile(rf"\[[ \t\\]*+[{_CARET}](?P<rest>[ \t\\{_CARET}]*+(?!0)\d[\d \t,;–\\{_CARET}-]*+\])")
-_CARETS: Final = re.compile(rf"[{_CARET}]")
 
 
 class Document(Wire, frozen=True):
@@ -94,7 +90,8 @@ def search_text(search: Search, numbers: Numbers, *, outer: tuple[str, ...] = ()
 
     `outer`: as in `render_block`.
     """
-    query = _line(search.query[:QUERY_CHARS_MAX], outer) + ("…" if len(search.query) > QUERY_CHARS_MAX else "")
+    query = escape_field(search.query[:QUERY_CHARS_MAX], outer=outer)
+    query += "…" if len(search.query) > QUERY_CHARS_MAX else ""
     if not search.documents:
         return f'Nothing was found for "{query}". Where the answer rests on it, say so.'
     numbered = [numbers.of(document) for document in search.documents]
@@ -116,45 +113,35 @@ def search_block(name: str, fields: Mapping[str, str], search: Search, numbers: 
     """
     outer = () if "_" in name else (name,)
     end = f"</{name}>"
-    safe = {field: _unmarked(value) for field, value in fields.items()}
-    begin = render_block(name, safe, "").removesuffix(f"<content>\n\n</content>\n{end}")
+    begin = render_block(name, fields, "").removesuffix(f"<content>\n\n</content>\n{end}")
     return f"{begin}{search_text(search, numbers, outer=outer)}\n{end}"
 
 
 def _document(document: Document, number: int, outer: tuple[str, ...]) -> str:
     fields = {
         "source_number": str(number),
-        "title": _unmarked(document.title or document.source),
-        "source": _unmarked(document.source),
+        "title": document.title or document.source,
+        "source": document.source,
     }
     if (more := len(document.text) - DOCUMENT_CHARS_MAX) > 0:
         fields["left_out"] = f"{more} more characters"
-    return render_block(_DOCUMENT, fields, _unmarked(document.text[:DOCUMENT_CHARS_MAX]), outer=outer)
+    return render_block(_DOCUMENT, fields, document.text[:DOCUMENT_CHARS_MAX], outer=outer)
 
 
 def _catalogue(sources: Iterable[Source], outer: tuple[str, ...]) -> str:
-    lines = [
-        f"[{each.number}] {_line(each.title or each.source, outer)} ({_line(each.source, outer)})"
-        for each in sources
-    ]
-    return "\n".join((f"<{_CATALOGUE}>", *lines, f"</{_CATALOGUE}>"))
+    lines = [f"<{_CATALOGUE}>"]
+    for each in sources:
+        title, source = (escape_field(text, outer=outer) for text in (each.title or each.source, each.source))
+        lines.append(f"[{each.number}] {title} ({source})")
+    return "\n".join((*lines, f"</{_CATALOGUE}>"))
 
 
 def _guidance(numbers: tuple[int, ...]) -> str:
     several = f", several as [^{numbers[0]}][^{numbers[1]}]" if len(numbers) > 1 else ""
     return (
         f"Cite a source right behind what rests on it, by its number: [^{numbers[0]}]{several}. Use only numbers "
-        f"of {_CATALOGUE}. Write no list of sources at the end of the answer: it is added."
+        f"of {_CATALOGUE}, and say at the end of the answer what each cited one is."
     )
-
-
-def _line(text: str, outer: tuple[str, ...]) -> str:
-    return escape_field(_unmarked(text), outer=outer)
-
-
-def _unmarked(text: str) -> str:
-    """`text` without marks that read as our citations: `[^3]` becomes `[3]`."""
-    return _MARK.sub(lambda mark: f"[{_CARETS.sub('', mark['rest'])}", text)
 
 
 def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:

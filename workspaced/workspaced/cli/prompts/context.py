@@ -1,19 +1,15 @@
-"""`workspaced context`: the content of prompts, their differences, and the provider's cache hits and misses."""
+"""`workspaced context`: the content of prompts, and the provider's cache hits and misses."""
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from workspaced_events.projections.conversations import Conversation
-from workspaced_tools.ports.manifest import LAYERS, Manifest, ManifestEntry
+from workspaced_tools.ports.manifest import Manifest, ManifestEntry
 from workspaced_tools.prompts.audit.cache_accounting import (
     Accounted,
     account,
-    causes_of,
-    common_tokens,
-    first_changed,
     summed,
 )
 from workspaced_tools.prompts.audit.overlaid_chats import OverlaidChat
@@ -31,10 +27,9 @@ from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 from ...terminal.log import open_log
 from ...terminal.options import daemon_options, given, utc_option
 from ...terminal.output import output, print_table, print_warnings, segment_progress
-from ...terminal.printing import counted, print_json, say, say_difference, say_text, styled
+from ...terminal.printing import counted, print_json, say, say_text, styled
 from ...terminal.screen import local_time
 from .chats import export_command, import_command
-from .coverage import coverage_command
 
 _STATE_COLOURS = {
     "reference": "cyan",
@@ -59,7 +54,7 @@ class _WithList(click.Group):
 
 @click.group(name="context", cls=_WithList)
 def context_command() -> None:
-    """What prompts held: list, show, diff, coverage; conversations as files: export, import.
+    """What prompts held: list, show; conversations as files: export, import.
 
     \b
     workspaced context                         the conversations
@@ -68,8 +63,6 @@ def context_command() -> None:
     workspaced context show TALK --cache       what became of the provider's cache, prompt by prompt
     workspaced context show TALK --body sent   the body that it was given as; openai: as OpenAI would take it
     workspaced context show 3f2a               what was put into the requests of an overlaid chat
-    workspaced context diff m3 m5              which layer changed first between two prompts, and why
-    workspaced context coverage                which notes agents were given, and which of them they used
     workspaced context export TALK -o chat.md  the conversation as Markdown; `import` begins one from it
 
     A prompt is made again from the log and its blobs, to the byte. A conversation is named by its id or the
@@ -79,7 +72,7 @@ def context_command() -> None:
     """
 
 
-for _command in (export_command, import_command, coverage_command):
+for _command in (export_command, import_command):
     context_command.add_command(_command)
 
 # -- list --
@@ -355,89 +348,3 @@ def _print_cache(prompts: tuple[Accounted, ...]) -> None:
 
 def _count(tokens: int | None) -> str:
     return f"{tokens:,}" if tokens is not None else ""
-
-
-# -- diff --
-
-
-@context_command.command("diff")
-@click.argument("first", metavar="M1")
-@click.argument("second", metavar="M2")
-@click.argument("log", required=False, metavar="[LOG]")
-@click.option("--conversation", metavar="ID", help="Of this one instead of the one spoken of last.")
-@click.option("--text", "with_text", is_flag=True, help="With the difference of the layers' texts.")
-@daemon_options
-def diff_command(first: str, second: str, log: str | None, conversation: str | None, with_text: bool) -> int:
-    """How the prompt for message M2 differs from that for M1: which layer changed first, why, what stays cached.
-
-    Layers are looked at in the order in which a prompt has them. Exit code 0 where nothing differs, 1 where
-    something does.
-    """
-    with open_log(log) as source:
-        history = _read_history(source)
-        with_prompts = [name for name in history.conversations.by_id if name in history.prompts]
-        latest = with_prompts[-1] if with_prompts else ""
-        about = history.conversation(conversation if conversation is not None else latest)
-        pair = [history.sent(about, name) for name in (first, second)]
-        rebuilt = rebuild_prompts(source, pair)
-    _warn_of_difference(rebuilt)
-    one, two = (each.made.envelope for each in rebuilt)
-    changed = first_changed(one, two)
-    tools = {each.conversation.settings.tools_sha256 for each in rebuilt}
-    cached = common_tokens(one, two, same_tools=len(tools) == 1)
-    causes = causes_of(about, history.between(about, *pair), changed) if changed is not None else []
-    layers = {layer: _tokens(one, two, layer) for layer in LAYERS}
-    report = {"first": changed, "causes": causes, "common": cached, "anew": two.estimate - cached}
-
-    def tell(_: object) -> None:
-        _print_tokens(layers)
-        if changed is None:
-            say("Both are the same.")
-            return
-        say(f"first to change: {changed}: {', '.join(causes) or 'the conversation went on'}")
-        lost = max(0, one.estimate - cached)
-        say(
-            f"Both begin with the same {cached:,} tokens, which a cache can serve; {lost:,} of the first prompt's "
-            f"are lost to it, {max(0, two.estimate - cached):,} of the second's are read anew."
-        )
-        _print_changes(one, two)
-        if with_text:
-            _print_text_changes(one, two)
-
-    output({"same": changed is None, **report, "layers": layers}, tell)
-    return 0 if changed is None else 1
-
-
-def _tokens(one: Envelope, two: Envelope, layer: str) -> dict[str, Any]:
-    at = LAYERS.index(layer)
-    before, after = (each.manifest.layers[at].tokens for each in (one, two))
-    return {"same": one.layers[at].hash == two.layers[at].hash, "before": before, "after": after}
-
-
-def _print_tokens(layers: Mapping[Any, dict[str, Any]]) -> None:
-    rows, colours = [], {}
-    for number, (name, layer) in enumerate(layers.items()):
-        colours[number] = "green" if layer["same"] else "yellow"
-        tokens = f"{layer['before']:,}", "->", f"{layer['after']:,} tokens"
-        rows.append((name, "same" if layer["same"] else "changed", *tokens))
-    print_table(rows, right={2, 4}, colours=colours)
-
-
-def _print_changes(one: Envelope, two: Envelope) -> None:
-    """Prints the entries that are in one prompt only, or that differ."""
-    old, new = ([_fact(each) for each in envelope.manifest.entries] for envelope in (one, two))
-    for sign, colour, facts, others in (("-", "red", old, set(new)), ("+", "green", new, set(old))):
-        for fact in facts:
-            if fact not in others:
-                say(styled(f"{sign} {fact}", fg=colour))
-
-
-def _fact(entry: ManifestEntry) -> str:
-    revision = f", sha256 {entry.revision[:12]}" if entry.revision else ""
-    return f"{entry.layer} {entry.kind} {entry.id}: {entry.state}, {entry.why}{revision}"
-
-
-def _print_text_changes(one: Envelope, two: Envelope) -> None:
-    for old, new in zip(one.layers, two.layers, strict=True):
-        before, after = old.text.split("\n"), new.text.split("\n")
-        say_difference(difflib.unified_diff(before, after, f"{old.id} before", f"{new.id} after", lineterm=""))

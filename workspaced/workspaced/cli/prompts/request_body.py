@@ -14,7 +14,6 @@ from workspaced_tools.prompts.providers.bodies import (
     RenderedBody,
     body_hash,
     rebuild_request_body,
-    recorded_cursor,
     shape,
 )
 from workspaced_tools.prompts.providers.templates import Template, template_named
@@ -40,14 +39,13 @@ def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> Body:
 
     Raises:
         InvalidArgument: the prompt was sent as messages; or the file is no template.
-        UnknownShape, TemplateFailed, BodyInvalid: the template is unknown or fails.
+        UnknownShape, TemplateFailed: the template is unknown or fails.
         NotRecorded: the template of the sent body, or an image, is no longer kept.
     """
     envelope, settings, data = rebuilt.made.envelope, rebuilt.conversation.settings, rebuilt.sent.data
     if wanted != SENT:
         texts = texts_in(source.blob)
-        cursor = recorded_cursor(data, texts)
-        shaped = shape(envelope, settings, _template(wanted), texts, source.blob, cursor=cursor)
+        shaped = shape(envelope, settings, _template(wanted), texts, source.blob)
         return Body(shaped, False)
     recorded = data.shape
     if recorded is None:
@@ -55,7 +53,7 @@ def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> Body:
             f"The prompt {rebuilt.sent.event.seq} was given as messages, not as a body.",
             hint=f"Name a shape instead of `{SENT}`, such as openai.",
         )
-    shaped = rebuild_request_body(data, recorded, envelope, settings, source.blob)
+    shaped = rebuild_request_body(recorded, envelope, settings, source.blob)
     return Body(shaped, body_hash(shaped.body) != recorded.body_hash)
 
 

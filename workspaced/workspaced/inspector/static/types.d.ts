@@ -613,7 +613,7 @@ export interface PromptRow {
   readonly seq: number;
   readonly time: string;
   readonly message: string;
-  readonly pipeline: "chat" | "completion" | "compression" | "refactor";
+  readonly pipeline: "chat" | "compression";
   readonly words: string;
   readonly answer: string;
   readonly stale: readonly string[];
@@ -868,7 +868,7 @@ export interface ToolCount {
 export interface Trace {
   readonly seq: number;
   readonly time: string;
-  readonly kind: "asked" | "attached" | "cited" | "file" | "leftOut" | "looked" | "memory" | "navigation" | "prompt" | "refused" | "sharing" | "told";
+  readonly kind: "asked" | "attached" | "file" | "leftOut" | "looked" | "memory" | "navigation" | "prompt" | "refused" | "sharing" | "told";
   readonly sentence: string;
   readonly agent: string | null;
   readonly revision: string | null;

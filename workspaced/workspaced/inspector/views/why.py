@@ -1,6 +1,6 @@
-"""A note's line of life: looked at, changed, shown to whom at which revision, cited, withheld since when.
+"""A note's line of life: looked at, changed, shown to whom at which revision, withheld since when.
 
-How a call, a prompt or an answer showed it is known from recordings, manifests and citations.
+How a call or a prompt showed it is known from recordings and manifests.
 """
 
 from collections.abc import Collection, Iterator
@@ -18,10 +18,8 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.sentences import notes_named
 from workspaced_tools.notes.name_keys import key, stem, without_ending
 from workspaced_tools.ports.manifest import ManifestEntry
-from workspaced_tools.prompts.citations.renumber import cited, sources_of
 from workspaced_tools.prompts.model.note_names import names_of
-from workspaced_tools.prompts.model.stored_texts import inputs_of, manifest_of_prompt, texts_in
-from workspaced_tools.prompts.model.types import PARTS
+from workspaced_tools.prompts.model.stored_texts import manifest_of_prompt, texts_in
 from workspaced_tools.recording.format import RecordedNote, read_recording
 from workspaced_tools.recording.last_shown import NOT_IN_PROMPT, mentions
 from workspaced_tools.recording.recorded_calls import listed
@@ -47,7 +45,6 @@ Kind = Literal[
     "refused",
     "prompt",
     "leftOut",
-    "cited",
     "attached",
     "sharing",
     "memory",
@@ -251,10 +248,6 @@ class _Search:
             trace = self._trace(event, "attached")
             trace.sentence = "a message brings it along"
             yield trace
-        if is_cited(self._log, event, self._names):
-            trace = self._trace(event, "cited")
-            trace.sentence = "an answer cites it"
-            yield trace
 
     def _trace(self, event: Event, kind: Kind, **more: Any) -> Trace:
         client = client_of(event)
@@ -311,27 +304,3 @@ def entries_in_prompt(log: replay.Log, prompt: c.PromptAssembled, names: Names) 
     manifest = manifest_of_prompt(prompt.manifest_sha256, texts_in(log.blob))
     wanted = {NoteId(name) for name in names}
     return [entry for entry in manifest.entries if not names_of(entry).notes.isdisjoint(wanted)]
-
-
-def is_cited(log: replay.Log, event: Event, names: Names) -> bool:
-    """Whether an assistant's message cites the note, by the sources that its prompt numbered."""
-    data = event.data
-    if not isinstance(data, c.MessageData) or data.role != "assistant" or data.text_sha256 is None:
-        return False
-    conversation = log.at(event.seq).state.conversations.by_id.get(data.conversation)
-    prompts = [each for each in conversation.prompts if PARTS[each.pipeline].turn] if conversation else []
-    if conversation is None or not prompts:
-        return False
-    texts = texts_in(log.blob)
-    try:
-        sources = sources_of(conversation, inputs_of(prompts[-1].inputs_sha256, texts), texts)
-        if not any(_is_of(each.source, names) for each in sources):
-            return False
-        answer = cited(texts(data.text_sha256), sources)
-    except WorkspacedError:
-        return False
-    return not answer.fallback and any(_is_of(each.source, names) for each in answer.sources)
-
-
-def _is_of(source: str, names: Names) -> bool:
-    return source in names or source.partition("#")[0] in names

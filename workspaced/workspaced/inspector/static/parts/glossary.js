@@ -28,7 +28,7 @@ export const GLOSSARY = {
   "machine": "One daemon of a link, which the wire and the log call an origin and the others their peer.",
   "manifest": "The list of everything that a prompt held or left out, each with its layer, reason, form and tokens.",
   "pin": "In a workspace, a note that the user keeps at hand; in a conversation, something that every prompt reads anew.",
-  "pipeline": "What a prompt is for: chat, completion, refactor or compression.",
+  "pipeline": "What a prompt is for: chat or compression.",
   "position": "A place in a log, named by a sequence or a time.",
   "prompt": "What the daemon assembled for one request to a model.",
   "rebase": "Asking for a compaction of a prompt by which no turn leaves.",

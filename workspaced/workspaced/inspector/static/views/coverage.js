@@ -1,10 +1,8 @@
 /** Coverage: of the notes that agents were given, which they used, which they did not, and of which nobody knows. */
 
-import { Command } from "../parts/copy.js";
 import { bytes, count, tokens } from "../parts/format.js";
 import { Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
-import { logArgument, quoted } from "../store.js";
 import { html, signal, useState } from "../vendor/index.js";
 
 /**
@@ -45,7 +43,6 @@ export function Coverage({ parts }) {
     chosenStatus.value = chosen;
     setOffset(0);
   };
-  const options = [from && `--from ${Number(from) || 1}`, to && `--to ${quoted(to)}`, status && `--status ${status}`];
   return html`<section aria-labelledby="coverage-title">
     <h2 id="coverage-title">Coverage</h2>
     <p class="quiet">
@@ -57,7 +54,6 @@ export function Coverage({ parts }) {
       ${(/** @type {Shown} */ shown) => html`<${Totals} shown=${shown} status=${status} choose=${choose} />
         <${Notes} shown=${shown} offset=${offset} setOffset=${setOffset} />`}
     </${Loaded}>
-    <${Command} line=${["workspaced context coverage", logArgument.value, ...options.filter(Boolean)].join(" ")} />
   </section>`;
 }
 

@@ -1,4 +1,4 @@
-/** Why: a note's line of life: looked at, changed, shown to whom at which revision, cited, withheld since when. */
+/** Why: a note's line of life: looked at, changed, shown to whom at which revision, withheld since when. */
 
 import { get } from "../api.js";
 import { Command } from "../parts/copy.js";
@@ -16,7 +16,7 @@ import { html, useEffect, useState } from "../vendor/index.js";
 /** @type {Record<string, { title: string, kinds: string[] }>} */
 const GROUPS = {
   looked: { title: "Looked at", kinds: ["looked"] },
-  shown: { title: "Shown to agents", kinds: ["asked", "told", "prompt", "leftOut", "cited", "attached"] },
+  shown: { title: "Shown to agents", kinds: ["asked", "told", "prompt", "leftOut", "attached"] },
   changed: { title: "Changed", kinds: ["file", "memory"] },
   sharing: { title: "Withheld or not", kinds: ["sharing", "refused"] },
   other: { title: "Tabs, pins, selections", kinds: ["navigation"] },
@@ -186,7 +186,6 @@ const LANES = {
   refused: "calls",
   prompt: "prompts",
   leftOut: "prompts",
-  cited: "prompts",
   attached: "prompts",
   sharing: "sharing",
 };

@@ -342,7 +342,7 @@ def body(inspected: Inspected, parameters: PromptParameters) -> PromptBody:
     Raises:
         InvalidArgument: there is no such prompt.
         NotRecorded: it cannot be rebuilt.
-        TemplateFailed, BodyInvalid: this version cannot render the recorded template.
+        TemplateFailed: this version cannot render the recorded template.
     """
     shape, content, changes, same = _sent(inspected, parameters.seq)
     return _page(shape, content, changes, same, parameters.offset)
@@ -366,7 +366,7 @@ def _sent(inspected: Inspected, seq: int) -> tuple[str | None, bytes, list[str],
         raise NotRecorded("The prompt cannot be rebuilt", hint=made.rebuilt.why)
     if made.data.shape is None:
         return None, msgspec.json.encode(envelope.messages), [], None
-    rendered = rebuild_request_body(made.data, made.data.shape, envelope, made.then.settings, made.log.blob)
+    rendered = rebuild_request_body(made.data.shape, envelope, made.then.settings, made.log.blob)
     same = body_hash(rendered.body) == made.data.shape.body_hash
     return made.data.shape.name, msgspec.json.encode(rendered.body), list(rendered.changes), same
 

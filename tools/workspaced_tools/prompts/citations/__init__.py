@@ -1,1 +1,0 @@
-"""The sources and citations of an answer."""

@@ -1,1 +1,0 @@
-"""Plans of tool calls: the prompt that asks for one, and the check of the answer."""
