@@ -97,7 +97,6 @@ def commands(running: Any) -> list[list[str]]:
         ["calls", "show", three],
         ["calls", "show", one, "--text"],
         ["calls", "diff", one, two],
-        ["calls", "stats"],
         ["context", "list"],
         *(["context", "show", talk, *form] for form in ([], ["--layers"], ["--manifest"], ["--cache"])),
         ["context", "diff", f"m1{EVIL}", f"m2{EVIL}", "--conversation", talk, "--text"],
