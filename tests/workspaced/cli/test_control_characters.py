@@ -131,7 +131,6 @@ def commands(running: Any) -> list[list[str]]:
         ["eval", "export", data, "--to", "inspect", "-o", f"{bundle}{EVIL}task"],
         ["bundle", "-o", bundle],
         ["log", "backup", f"{bundle}{EVIL}"],
-        ["sweep", "--dry-run"],
     ]
 
 
