@@ -91,7 +91,6 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
         now = state.of(served.id).current_path(path)
         reasons = await service.threads.run(_reasons, served, path, now)
     level = min((LEVELS[each.level] for each in reasons), default=Level.VOLUNTEER)
-    idle = [each for each in await service.threads.run(served.vault.idle_rules) if each.is_meant_for(path)]
     shown: LastShown = await service.threads.run(_last_shown, service, served.id, path, params.client)
     return {
         "vault": served.id,
@@ -100,7 +99,6 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
         "level": level.word,
         "withheld": level is Level.NEVER,
         "reasons": reasons,
-        "idleRules": idle,
         "clients": [_effect(state, each, level) for each in _clients(service, params.client)],
         "lastShown": shown.shown,
         "searchedFrom": shown.searched_from,

@@ -9,7 +9,6 @@ from ...terminal.daemon import ask
 from ...terminal.options import daemon_options
 from ...terminal.output import output
 from ...terminal.printing import say
-from ...terminal.state_text import idle_rule_text
 
 _LEVELS = {
     "never": "withheld from every agent",
@@ -43,8 +42,6 @@ def _print(answer: dict[str, Any]) -> None:
     say(f"{answer['path']}{moved}: {_LEVELS[answer['level']]}")
     for reason in answer["reasons"]:
         say(f"  {reason['level']}, {reason['kind']}: {reason['detail']}")
-    for idle in answer["idleRules"]:
-        say(f"  {idle_rule_text(idle)}")
     for each in answer["clients"]:
         asked = "" if each["unasked"] or each["shown"] == "nothing" else " when it asks for it"
         say(f"{each['client']} ({each['sharing']}) {_SHOWN[each['shown']]}{asked}")
