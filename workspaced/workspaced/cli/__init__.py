@@ -55,7 +55,7 @@ GROUPS: Final = {
     },
     "Privacy": {
         "share": ("cli.workspace.share", "How much a client of the tools is shown: all, names or none."),
-        "why": ("cli.workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
+        "why": ("cli.workspace.why", "Why a note is shown to agents or not."),
         "pause": ("journal.command", "Record nothing and answer agents nothing for a while."),
         "resume": ("journal.command", "End a pause."),
         "forget": ("cli.log.forget", "Make the log forget a note, while the daemon is stopped."),
