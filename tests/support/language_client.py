@@ -27,7 +27,6 @@ EVERYTHING: dict[str, Any] = {
         "fileOperations": {"didRename": True, "willRename": True},
     },
     "textDocument": {
-        "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
         "rename": {"prepareSupport": True},
     },
 }
@@ -161,7 +160,7 @@ class LanguageClient:
         return self.ask(f"textDocument/{what}", params)
 
     def of(self, what: str, uri: str) -> Any:
-        """A request about a document, such as `documentSymbol`."""
+        """A request about a document, such as `documentLink`."""
         return self.ask(f"textDocument/{what}", {"textDocument": {"uri": uri}})
 
     def actions(self, uri: str, start: Sequence[int], end: Sequence[int]) -> Any:

@@ -161,26 +161,24 @@ class EvictableBlobStore:
             write_file(temporary, until.encode())
             temporary.replace(self._data / SWEPT)
 
-    def sweep(self, bytes_max: int, days_max: float, *, dry_run: bool = False) -> Swept:
+    def sweep(self, bytes_max: int, days_max: float) -> Swept:
         """Removes blobs unused for `days_max` days, then the longest unused ones until the rest takes at most
-        `bytes_max`; also removes incomplete files. With `dry_run` it removes nothing and only counts.
+        `bytes_max`; also removes incomplete files.
 
         Raises:
             OSError: a file cannot be listed or removed.
         """
         now = time.time_ns()
         end = self._first_kept(bytes_max, now - int(days_max * 86_400e9))
-        if not dry_run:
-            self._remove_incomplete(now - _TOUCH_NS)
+        self._remove_incomplete(now - _TOUCH_NS)
         kept = kept_bytes = removed = removed_bytes = 0
         for file in self._files():
             if (file.used_ns, file.path) >= end:
                 kept, kept_bytes = kept + 1, kept_bytes + file.size
                 continue
-            if not dry_run:
-                if removed == 0:
-                    self.tell_swept(end[0])
-                Path(file.path).unlink(missing_ok=True)
+            if removed == 0:
+                self.tell_swept(end[0])
+            Path(file.path).unlink(missing_ok=True)
             removed, removed_bytes = removed + 1, removed_bytes + file.size
         return Swept(kept, kept_bytes, removed, removed_bytes)
 

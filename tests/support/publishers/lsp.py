@@ -15,7 +15,7 @@ from support.publishers.protocol import ABILITIES
 class LanguageServer:
     """Implements `PublishingEditor`: `workspaced lsp` with an editor that does what the protocol asks of one."""
 
-    can: ClassVar[frozenset[str]] = ABILITIES - {"focus"}
+    can: ClassVar[frozenset[str]] = ABILITIES - {"focus", "pause"}
     lasting: ClassVar[str] = "lsp"
     missing: ClassVar[str | None] = None
 
@@ -74,10 +74,10 @@ class LanguageServer:
             self.open(path)
 
     def pause(self) -> None:
-        self._client.run("workspaced.pause")
+        raise NotImplementedError("it has no command for it")
 
     def resume(self) -> None:
-        self._client.run("workspaced.resume")
+        raise NotImplementedError("it has no command for it")
 
     def settled(self) -> None:
         status = self._client.settled()
@@ -97,4 +97,4 @@ class LanguageServer:
         """What an editor asks of its own accord about the document that its user works in."""
         self._open.remove(path)
         self._open.append(path)
-        self._client.of("documentSymbol", uri_of(path))
+        self._client.of("documentLink", uri_of(path))

@@ -212,7 +212,6 @@ def test_what_is_not_kept_says_what_to_switch_on(daemon: Any) -> None:
     assert "get_workspace_context" in off.cli("show", seq).stdout
     assert off.cli("diff", seq, str(off.seqs[1])).returncode == 1
     assert "not kept" in off.cli().stdout
-    assert "4 calls" in off.cli("stats").stdout
 
 
 def test_a_difference_says_what_led_to_it(daemon: Any) -> None:
@@ -237,52 +236,6 @@ def test_a_difference_says_what_led_to_it(daemon: Any) -> None:
         assert done.returncode == 1 and found["same"] is False and found["call"] == []
         assert found["inputs"] == ["note a.md was another version"]
         assert any(change["field"] == "pinnedNotes" for change in found["state"])
-
-
-def test_statistics_say_what_was_served_and_what_was_too_much(daemon: Any) -> None:
-    repeated = Session(daemon())
-    with repeated.running.connect("agent") as client:
-        for _ in range(3):
-            client.tool("get_note_by_reference", {"reference": "beta"})
-    copy = str(repeated.running.data)
-    done = repeated.cli("stats")
-    assert "7 calls in 1 session," in done.stdout and "3 of 7 calls repeated" in done.stdout
-    assert "estimate" in done.stdout and "get_workspace_context before held this very text" in done.stdout
-    assert done.stdout == repeated.cli("stats", copy).stdout
-    (usage,) = repeated.lines("stats")
-    assert {each["rule"] for each in usage["advised"]} == {"sameText", "limitInVain"}
-    assert sum(each["calls"] for each in usage["used"]) == 7
-    assert repeated.lines("stats", "--client", "editor")[0]["calls"] == 0
-    assert repeated.lines("stats", "--since", "2999-01-01")[0]["calls"] == 0
-
-
-def test_statistics_have_the_provider_s_counts_of_prompts_beside_ours(daemon: Any) -> None:
-    running = daemon()
-    with running.connect("runtime") as client:
-        for provider in ("anthropic", "openai"):  # the first one's input count is without what was cached
-            settings = {"provider": provider, "model": "m", "context_window": 90_000, "output_reserve": 1_000}
-            client.context.start(conversation=provider, **settings)
-            estimates = []
-            for turn in ("1", "2", "3"):
-                message = {"id": turn, "role": "user", "text": "What?"}
-                client.context.message(provider, message)
-                estimates.append(client.context.assemble(provider)["estimate"])
-                report = {"input_tokens": 90, "output_tokens": 7}
-                cached = {"cache_read_input_tokens": 60, "input_tokens_details": {"cached_tokens": 60}}
-                for _ in range(2 if turn < "3" else 0):
-                    client.context.usage(provider, {**report, **cached}, message=turn)
-                client.context.message(provider, {"role": "assistant", "text": "This."})
-    done = command(running, "stats", "--json")
-    prompts = json.loads(done.stdout)["prompts"]
-    assert [(each["caller"], each["provider"], each["prompts"]) for each in prompts] == [
-        ("runtime", "anthropic", 2),
-        ("runtime", "openai", 2),
-    ]
-    assert [each["inputTokens"] for each in prompts] == [300, 180]
-    assert prompts[1]["estimate"] == sum(estimates[:2])
-    assert (prompts[0]["cachedTokens"], prompts[0]["outputTokens"]) == (120, 14)
-    assert "anthropic/m" in command(running, "stats").stdout
-    assert json.loads(command(running, "stats", "--json", "--client", "x").stdout)["prompts"] == []
 
 
 @pytest.mark.parametrize(

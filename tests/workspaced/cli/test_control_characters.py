@@ -97,7 +97,6 @@ def commands(running: Any) -> list[list[str]]:
         ["calls", "show", three],
         ["calls", "show", one, "--text"],
         ["calls", "diff", one, two],
-        ["calls", "stats"],
         ["context", "list"],
         *(["context", "show", talk, *form] for form in ([], ["--layers"], ["--manifest"], ["--cache"])),
         ["context", "show", f"talk{EVIL}none"],
@@ -130,7 +129,6 @@ def commands(running: Any) -> list[list[str]]:
         ["eval", "export", data, "--to", "inspect", "-o", f"{bundle}{EVIL}task"],
         ["bundle", "-o", bundle],
         ["log", "backup", f"{bundle}{EVIL}"],
-        ["sweep", "--dry-run"],
     ]
 
 

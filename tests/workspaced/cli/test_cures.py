@@ -32,14 +32,12 @@ def test_doctor_and_why_name_rules_that_match_nothing(daemon: Any) -> None:
             (5, "{x,y}.md"),
         ]
     said = [each["says"] for each in json.loads(running.cli("doctor", "--json").stdout)]
-    assert any(
-        "'./secret.md', .workspacedignore, line 3, matches no file; meant as 'secret.md'?" in each for each in said
-    )
+    assert any("'./secret.md', .workspacedignore, line 3, matches no file" in each for each in said)
     assert any("line 5, matches no file" in each for each in said)
     why = running.cli("why", "secret.md").stdout
     assert "secret.md: shown" in why and "'./secret.md', .workspacedignore, line 3, matches no file" in why
-    assert "matches no file" not in running.cli("why", "plain.md").stdout
-    assert "withheld from every agent" in running.cli("why", "keep/k.md").stdout
+    why = running.cli("why", "keep/k.md").stdout
+    assert "withheld from every agent" in why and "matches no file" not in why
 
 
 def test_doctor_names_notes_that_a_flag_withholds_which_is_not_understood(daemon: Any) -> None:

@@ -13,7 +13,7 @@ def test_log_verify_reads_the_daemons_log_beside_it(daemon: Any) -> None:
     assert running.connect().state()["activeNote"]["id"] == "a.md"
 
 
-READ = ("log export", "log show 3", "log search beta --json", "calls --json", "calls stats")
+READ = ("log export", "log show 3", "log search beta --json", "calls --json")
 
 
 def test_a_log_reads_the_same_of_the_daemon_and_after_it(daemon: Any) -> None:

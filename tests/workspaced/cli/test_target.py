@@ -73,14 +73,13 @@ def test_a_write_to_the_daemon_of_the_current_directory_fails_as_well(two: Any) 
     assert "--workspace first (serves " in none_meant.stderr and "--workspace second (serves " in none_meant.stderr
 
 
-def test_where_no_daemon_runs_this_is_said_and_forget_and_sweep_name_the_log(daemon: Any) -> None:
+def test_where_no_daemon_runs_this_is_said_and_forget_names_the_log(daemon: Any) -> None:
     stopped = daemon(start=False)
     listed, ended = run(stopped, "status", "--all"), run(stopped, "stop")
     assert (listed.returncode, listed.stdout) == (0, "") and "no daemon runs: " in listed.stderr
     assert ended.returncode == 3 and "there is nothing to stop." in ended.stderr
     log = Path(stopped.env["HOME"]) / ".local" / "share" / "workspaced" / "default"
     (log / "log").mkdir(parents=True)
-    assert f"workspace default: log in {log}\n" in run(stopped, "sweep", "--dry-run").stderr
     assert f"workspace default: log in {log}\n" in run(stopped, "forget", "a.md", "--yes").stderr
 
 

@@ -29,7 +29,6 @@ def asked(module_daemon: Any) -> Any:
     "command",
     [
         ["calls"],
-        ["calls", "stats"],
         ["status"],
         ["doctor"],
         ["tools"],

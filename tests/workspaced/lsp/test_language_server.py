@@ -136,13 +136,9 @@ class TestRename:
         assert "Up to [[Our plan]], [up](../Our%20plan.md#steps) and [ref][r]" in deep
         assert "1 link to Plan.md by hand" in editor.hear("window/showMessage")["message"]
 
-    def test_gives_the_links_alone_to_an_editor_that_moves_no_files_and_knows_no_tree(
-        self, running: Daemon
-    ) -> None:
+    def test_gives_the_links_alone_to_an_editor_that_moves_no_files(self, running: Daemon) -> None:
         with LanguageClient(running.env, running.vault, capabilities={}) as editor:
             plan = editor.open(running.vault / "Plan.md")
-            listed = [each["name"] for each in editor.of("documentSymbol", plan)]
-            assert listed == ["The plan", "Steps", "Small", "Costs"]
             edit = editor.at("rename", plan, 0, 0, newName="Later")
             assert "documentChanges" not in edit
             assert set(edit["changes"]) == {
@@ -200,16 +196,6 @@ def test_a_rename_of_a_note_that_is_withheld_says_that_its_links_are_left(daemon
         assert editor.at("completion", note, 0, 3)["items"] == [], "a client that is shown nothing"
 
 
-def test_the_outline_is_that_of_the_text_in_the_editor(editor: LanguageClient, running: Daemon) -> None:
-    plan = editor.open(running.vault / "Plan.md")
-    [top] = editor.of("documentSymbol", plan)
-    assert (top["name"], [each["name"] for each in top["children"]]) == ("The plan", ["Steps", "Costs"])
-    steps = top["children"][0]
-    assert (steps["range"]["start"]["line"], steps["range"]["end"]["line"]) == (2, 8)
-    assert [each["name"] for each in steps["children"]] == ["Small"]
-    assert editor.of("documentSymbol", editor.open("untitled:1", "# One\n"))[0]["name"] == "One"
-
-
 class TestDiagnostics:
     def test_mark_links_that_lead_nowhere_where_they_are_wanted(self, running: Daemon) -> None:
         with LanguageClient(running.env, running.vault, options={"diagnostics": True}) as editor:
@@ -242,6 +228,6 @@ def test_code_of_the_vault_is_shown_and_read_as_no_markdown(daemon: Factory) -> 
         editor.settled()
         state = running.connect().state()
         assert state["activeNote"]["id"] == "src/main.py" and state["selection"]["text"] == "print"
-        assert editor.of("documentSymbol", main) is None and editor.of("documentLink", main) == []
+        assert editor.of("documentLink", main) == []
         assert editor.at("completion", main, 1, 9) is None
         assert editor.at("rename", main, 1, 9, newName="x") is None

@@ -1,12 +1,10 @@
-"""What agents were shown is kept within bounds: by the daemon, and by `workspaced sweep`."""
+"""What agents were shown is kept within bounds by the daemon."""
 
-import json
 import os
 import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -201,37 +199,3 @@ def test_a_sweep_that_fails_is_a_problem_and_no_end(daemon: Any, tmp_path: Path)
         client.call("workspaced/calls")
         status = client.call("workspaced/status")
     assert status["recording"]["problem"] in status["degraded"]
-
-
-# -- the command --
-
-
-@pytest.fixture
-def sweep(daemon: Any, copy: Path) -> Iterator[Any]:
-    """sweep(*options) -> what `workspaced sweep` printed about the copy, where it succeeded."""
-    running = daemon(start=False)
-
-    def run(*options: str) -> Any:
-        done = running.cli("sweep", "--data-dir", str(copy), "--json", *options)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    yield run
-
-
-def test_the_command_says_what_would_go_and_then_does_it(sweep: Any, copy: Path) -> None:
-    files = blobs(copy)
-    half = bytes_of(files) // 2
-    would = sweep("--bytes", str(half), "--dry-run")
-    assert would["dryRun"] is True and blobs(copy) == files
-    done = sweep("--bytes", str(half))
-    assert {**done, "dryRun": True} == would
-    assert (len(blobs(copy)), bytes_of(blobs(copy))) == (done["kept"], done["keptBytes"])
-    assert done["keptBytes"] <= half and done["kept"] + done["removed"] == len(files)
-    assert sweep("--bytes", str(half))["removed"] == 0
-
-
-def test_where_no_log_is_nothing_is_swept(daemon: Any, tmp_path: Path) -> None:
-    name = EvictableBlobStore(tmp_path).keep(b"whose?")
-    done = daemon(start=False).cli("sweep", "--data-dir", str(tmp_path), "--bytes", "0")
-    assert done.returncode == 2 and EvictableBlobStore(tmp_path).get(name) == b"whose?"

@@ -1,18 +1,16 @@
-"""When a note was last shown to whom: finds it in the log's recordings, newest first, within a bound.
+"""What calls and prompts show, by the log's recordings.
 
 A call that recorded what it read shows a note if an answer that it got names the note. A prompt shows the notes
-that its manifest and its inputs name. What is no longer kept is not found.
+that its manifest and its inputs name.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
-from workspaced_events.errors import WorkspacedError
-from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.workspace_state import client_key
+from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.conversation_events import PromptAssembled
 
@@ -22,80 +20,9 @@ from ..prompts.model.stored_texts import manifest_of_prompt
 from ..prompts.model.types import Texts
 from .format import SWEPT, Blob, Exchange, read_recording
 
-SHOWN_EVENTS_MAX: Final = 20_000
-"""The events that are scanned, from the log's end backwards."""
-SHOWN_RECORDINGS_MAX: Final = 5_000
-"""The recordings and prompts that are read."""
 _FILES: Final = frozenset({"image", "pdf", "file"})
 """Kinds whose id is a file's path, though no note's."""
 NOT_IN_PROMPT: Final = frozenset({"elided", "dropped", "failed", "empty"})
-
-
-class Shown(msgspec.Struct, frozen=True, rename="camel"):
-    """That a client was shown a note."""
-
-    client: str
-    seq: int
-    time: str
-    by: str
-    """The tool of the call, or the type of the event."""
-
-
-class LastShown(msgspec.Struct, frozen=True, rename="camel"):
-    """For each client the last time, newest first."""
-
-    shown: tuple[Shown, ...]
-    searched_from: int | None = None
-    """The sequence at which the scan stopped because it had reached its bound; None: the whole log was scanned."""
-
-
-def last_shown(
-    events: Iterable[Event],
-    vault: VaultId,
-    names: Collection[NoteId],
-    blob: Blob,
-    texts: Texts,
-    *,
-    client: str | None = None,
-    check: Callable[[], object] = lambda: None,
-) -> LastShown:
-    """
-    Args:
-        events: newest first.
-        names: the note's path, and the paths that it had before.
-        client: only this client, compared as the share policy does.
-        check: called before each recording is read; raises if nobody waits for the answer any more.
-    """
-    found: dict[str, Shown] = {}
-    read = 0
-    for scanned, event in enumerate(events, start=1):
-        if scanned > SHOWN_EVENTS_MAX or read >= SHOWN_RECORDINGS_MAX:
-            return LastShown(tuple(found.values()), event.seq + 1)
-        inputs = getattr(event.data, "inputs_sha256", None)
-        if inputs is None or event.vault != vault:
-            continue
-        caller = client_key(_caller(event))
-        if caller in found or (client is not None and caller != client_key(client)):
-            continue
-        check()
-        read += 1
-        if _is_found(event, names, blob, texts):
-            found[caller] = Shown(caller, event.seq, event.time, getattr(event.data, "tool", event.type))
-            if client is not None:
-                break
-    return LastShown(tuple(found.values()))
-
-
-def _caller(event: Event) -> str:
-    """The client that was shown something: calls name it, other events come from it."""
-    return str(getattr(event.data, "caller", None) or getattr(event.data, "client", None) or event.source)
-
-
-def _is_found(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) -> bool:
-    try:
-        return shows(event, names, blob, texts)
-    except (WorkspacedError, msgspec.MsgspecError):
-        return False
 
 
 def shows(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) -> bool:

@@ -57,14 +57,13 @@ class Wanted(msgspec.Struct, frozen=True):
         called = event.data
         return (
             isinstance(called, ToolCalled)
-            and not self.is_before(event)
+            and not self._is_before(event)
             and (self.tool is None or called.tool == self.tool)
             and (self.caller is None or client_key(called.caller) == client_key(self.caller))
             and not (self.failed and called.ok)
         )
 
-    def is_before(self, event: "Event | Listed") -> bool:
-        """Whether the event is before `since`."""
+    def _is_before(self, event: Event) -> bool:
         if self.since is None:
             return False
         return event.seq < self.since if isinstance(self.since, int) else event.time < self.since

@@ -9,12 +9,11 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import OutsideVault
-from workspaced_events.ids import NoteId, VaultId, note_id
+from workspaced_events.ids import NoteId, note_id
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
 from workspaced_events.schema.catalogue import Sharing, Volunteering
 from workspaced_tools.notes.note import LEVELS, Level
-from workspaced_tools.recording.last_shown import LastShown, last_shown
 from workspaced_tools.sharing.levels import setting, sharing_status, volunteering
 from workspaced_tools.vault.withholding_reasons import Reason, rule_reasons
 
@@ -78,7 +77,7 @@ async def share(session: Session, _id: RequestId | None, params: Share) -> Any:
 
 
 async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
-    """How far a note may go, all reasons why no further, and when it was last shown to whom."""
+    """How far a note may go and all reasons why no further."""
     service = session.service
     served = service.served_vault(params.vault)
     named = _in_vault(served, params.path)
@@ -91,8 +90,7 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
         now = state.of(served.id).current_path(path)
         reasons = await service.threads.run(_reasons, served, path, now)
     level = min((LEVELS[each.level] for each in reasons), default=Level.VOLUNTEER)
-    idle = [each for each in await service.threads.run(served.vault.idle_rules) if each.is_meant_for(path)]
-    shown: LastShown = await service.threads.run(_last_shown, service, served.id, path, params.client)
+    idle = await service.threads.run(served.vault.idle_rules) if level is not Level.NEVER else []
     return {
         "vault": served.id,
         "path": path,
@@ -102,8 +100,6 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
         "reasons": reasons,
         "idleRules": idle,
         "clients": [_effect(state, each, level) for each in _clients(service, params.client)],
-        "lastShown": shown.shown,
-        "searchedFrom": shown.searched_from,
         "clock": service.tail.clock(),
     }
 
@@ -139,17 +135,6 @@ def _effect(state: WorkspaceState, client: str, level: Level) -> Effect:
     if sharing == "none" or level is Level.NEVER:
         return Effect(client, sharing, "nothing", unasked=False)
     return Effect(client, sharing, sharing, unasked=level is Level.VOLUNTEER)
-
-
-def _last_shown(service: Service, vault: VaultId, path: NoteId, client: str | None) -> LastShown:
-    service.wait_until_recorded()
-    former = service.tail.state.of(vault).former
-    now = former.get(path, path)
-    names = {path, now, *(old for old, new in former.items() if new == now)}
-    events = service.moments.before(service.moments.tail)
-    check = service.threads.check_running
-    blob = service.sweeper.blobs.get
-    return last_shown(events, vault, names, blob, service.texts, client=client, check=check)
 
 
 async def accept(session: Session, _id: RequestId | None, params: Accept) -> Any:

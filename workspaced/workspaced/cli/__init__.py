@@ -47,7 +47,7 @@ GROUPS: Final = {
             "cli.prompts.context",
             "What prompts held, layer by layer, and what became of the provider's cache.",
         ),
-        "calls": ("recording.calls_command", "What agents asked and were shown: list, show, diff, stats."),
+        "calls": ("recording.calls_command", "What agents asked and were shown: list, show, diff."),
         "judge": ("evals.judge_command", "Say that an answer was right or wrong, and what a right one says."),
         "inspect": ("inspector.command", "A page that shows what agents were shown, why, and what it cost."),
         "memory": ("memory.command", "What agents wrote into the memory folder: list, undo."),
@@ -55,11 +55,10 @@ GROUPS: Final = {
     },
     "Privacy": {
         "share": ("cli.workspace.share", "How much a client of the tools is shown: all, names or none."),
-        "why": ("cli.workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
+        "why": ("cli.workspace.why", "Why a note is shown to agents or not."),
         "pause": ("journal.command", "Record nothing and answer agents nothing for a while."),
         "resume": ("journal.command", "End a pause."),
         "forget": ("cli.log.forget", "Make the log forget a note, while the daemon is stopped."),
-        "sweep": ("recording.sweep_command", "Forget what agents were shown long ago, or beyond a size."),
     },
     "Debugging": {
         "log": ("cli.log.log", "Export, import, verify, show, search and shrink the event log."),

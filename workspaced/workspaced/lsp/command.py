@@ -17,8 +17,8 @@ from .server import run_server
 def lsp_command(verbose: bool) -> int:
     """A language server for any editor, over standard input and output. The editor runs this.
 
-    Shows agents what is open in the editor, and gives its user completion of links, definitions, backlinks, hover,
-    an outline and renames. Finds the daemon that serves a document's folder.
+    Shows agents what is open in the editor, and gives its user completion of links, definitions, backlinks, hover
+    and renames. Finds the daemon that serves a document's folder.
     """
     log_to_stderr(logging.CRITICAL)
     if verbose:

@@ -1,26 +1,22 @@
-"""What the user tells the daemon through the editor: pins and pauses, offered as commands and code actions."""
+"""What the user tells the daemon through the editor: pins, offered as commands and code actions."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import anyio
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.errors import InvalidArgument
 from workspaced_tools.limits import ECHO_CHARS_MAX
 
-from ..limits import LSP_EDIT_S
-from .daemon import Daemon
 from .session import Session
 
 PIN: Final = "workspaced.pin"
 UNPIN: Final = "workspaced.unpin"
-PAUSE: Final = "workspaced.pause"
-RESUME: Final = "workspaced.resume"
 STATUS: Final = "workspaced.status"
 SETTLED: Final = "workspaced.settled"
-_TAKES_URI: Final = {PIN: True, UNPIN: True, PAUSE: False, RESUME: False, STATUS: False, SETTLED: False}
+_TAKES_URI: Final = {PIN: True, UNPIN: True, STATUS: False, SETTLED: False}
 """Every command, and whether its one argument is a document's URI; else it takes none."""
 _PATIENCE_S: Final = 10.0
 
@@ -82,18 +78,3 @@ def code_actions(uri: str) -> list[types.CodeAction]:
         types.CodeAction(title, command=types.Command(title, name, arguments=[uri]))
         for title, name in (("Pin this note for agents", PIN), ("Unpin this note for agents", UNPIN))
     ]
-
-
-async def tell_all(session: Session, verb: str, tell: Callable[[Daemon], Awaitable[Any]]) -> str:
-    """Tells every connected daemon something; says what became of it: `Paused work.`"""
-    said = []
-    for daemon in session.daemons:
-        try:
-            with anyio.fail_after(LSP_EDIT_S):
-                await tell(daemon)
-            said.append(f"{verb} {daemon.client.server.get('workspace', daemon.client.path)}.")
-        except WorkspacedError as error:
-            said.append(error.message)
-        except TimeoutError:
-            said.append(f"The daemon on {daemon.client.path} does not answer.")
-    return " ".join(said) or "No daemon is connected."

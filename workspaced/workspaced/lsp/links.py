@@ -12,7 +12,7 @@ from workspaced_tools.notes.markdown import Link
 from workspaced_tools.notes.note import Note
 from workspaced_tools.notes.privacy_flag import HEAD_BYTES, flag_line, not_understood
 
-from ..limits import LSP_ANSWER_S, LSP_NAMES_MAX
+from ..limits import LSP_ANSWER_S
 from .daemons import Place
 from .session import Session, Sight
 from .uris import uri_of
@@ -262,17 +262,3 @@ def _problem(target: dict[str, Any]) -> tuple[str, types.DiagnosticSeverity] | N
     if part and target["partLine"] is None:
         return f"{note['path']} has no heading or block {part!r}.", types.DiagnosticSeverity.Information
     return None
-
-
-async def workspace_symbols(session: Session, query: str) -> list[types.WorkspaceSymbol]:
-    """The notes of all connected vaults whose names fit."""
-    found = []
-    for daemon in session.daemons:
-        for vault, root in daemon.vaults:
-            place = Place(daemon, vault, root, "")
-            answer = await session.ask(place, "workspaced/names", {"prefix": query[:200], "limit": LSP_NAMES_MAX})
-            for each in answer["names"] if answer is not None else ():
-                uri = place_uri(session, place, each["note"]["id"])
-                location = types.Location(uri, line_start(None))
-                found.append(types.WorkspaceSymbol(location, each["name"], types.SymbolKind.File))
-    return found

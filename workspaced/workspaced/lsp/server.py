@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +20,6 @@ from . import editor_commands, links, renaming
 from .completion import TRIGGERS, completion
 from .documents import Change
 from .links import position
-from .outline import flat, outline
 from .session import Options, Session
 from .uris import path_of
 from .view import Selection
@@ -215,26 +214,6 @@ def _register_reading(server: Server) -> None:
         uri = server.used(params.text_document.uri)
         return await completion(session, uri, params.position)
 
-    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    def symbols(
-        params: types.DocumentSymbolParams,
-    ) -> Sequence[types.DocumentSymbol] | Sequence[types.SymbolInformation] | None:
-        document = session.documents.get(params.text_document.uri)
-        if document is None:
-            return None
-        session.use(document)
-        if document.text is None or not document.is_markdown:
-            return None
-        text = server.client_capabilities.text_document
-        symbol = text.document_symbol if text is not None else None
-        found = outline(document)
-        is_tree = symbol is not None and symbol.hierarchical_document_symbol_support
-        return found if is_tree else flat(found, document.uri)
-
-    @server.feature(types.WORKSPACE_SYMBOL)
-    async def workspace_symbols(params: types.WorkspaceSymbolParams) -> Sequence[types.WorkspaceSymbol] | None:
-        return await links.workspace_symbols(session, params.query)
-
 
 def _register_renaming(server: Server) -> None:
     session = server.session
@@ -286,14 +265,6 @@ def _register_commands(server: Server) -> None:
     @server.command(editor_commands.UNPIN)
     async def unpin(uri: str) -> None:
         server.say(await editor_commands.pin(session, uri, "note_unpinned"))
-
-    @server.command(editor_commands.PAUSE)
-    async def pause() -> None:
-        server.say(await editor_commands.tell_all(session, "Paused", lambda daemon: daemon.client.pause()))
-
-    @server.command(editor_commands.RESUME)
-    async def resume() -> None:
-        server.say(await editor_commands.tell_all(session, "Resumed", lambda daemon: daemon.client.resume()))
 
     @server.command(editor_commands.STATUS)
     def status() -> dict[str, Any]:

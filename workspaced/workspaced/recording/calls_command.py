@@ -1,6 +1,6 @@
 """`workspaced calls`: the recorded calls of agents, with their exact answers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import nullcontext
 from functools import partial
 from itertools import islice
@@ -12,10 +12,7 @@ import msgspec
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.position import parse_position
-from workspaced_events.schema.catalogue import Event
 from workspaced_tools.prompts.model.token_estimate import (
-    CHARS_PER_JSON_TOKEN,
-    CHARS_PER_TOKEN,
     estimate_json_tokens,
 )
 from workspaced_tools.recording.call_diff import compared
@@ -29,22 +26,16 @@ from workspaced_tools.recording.recorded_calls import (
     recorded_call,
     texts_of,
 )
-from workspaced_tools.recording.reported_prompts import ReportedCounter, ReportedPrompts
-from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
 
 from .. import replay
-from ..terminal.log import open_log, read_log
+from ..terminal.log import read_log
 from ..terminal.options import daemon_options, given, utc_option
-from ..terminal.output import output, output_rows, print_table, print_warnings, segment_progress
-from ..terminal.printing import counted, print_bytes, print_json, say, say_difference, say_text, styled
-from ..terminal.screen import local_time, print_labelled
+from ..terminal.output import output, output_rows, print_table
+from ..terminal.printing import print_bytes, print_json, say, say_difference, say_text, styled
+from ..terminal.screen import local_time
 
 LIMIT = 20
 ARGUMENTS_CHARS_SHOWN = 60
-ESTIMATE = (
-    f"Tokens are an estimate: {CHARS_PER_JSON_TOKEN} characters of JSON to one, {CHARS_PER_TOKEN} of a text, "
-    "of Chinese, Japanese and Korean one character."
-)
 
 
 class _WithList(click.Group):
@@ -58,7 +49,7 @@ class _WithList(click.Group):
 
 @click.group(name="calls", cls=_WithList)
 def calls_command() -> None:
-    """What agents asked and were shown: list, show, diff, stats.
+    """What agents asked and were shown: list, show, diff.
 
     \b
     workspaced calls                     the latest calls; options as of `calls list`
@@ -66,7 +57,6 @@ def calls_command() -> None:
     workspaced calls diff 390 412        what differed, and why
     workspaced calls diff 390 391 bug.wsb --of RUN
                                          the same of a call that an agent made again in the past
-    workspaced calls stats               what was served to whom, and what would have been cheaper
 
     LOG is a data directory, an export, a bundle, or - for standard input; without it that of the running daemon
     is read, or where none runs the workspace's own.
@@ -224,101 +214,6 @@ def _state(log: replay.Log, seq: int) -> StateJson | None:
     """The state after an event; None if the log begins later."""
     state = log.state_at(seq)
     return to_json(state) if state.seq <= seq else None
-
-
-@calls_command.command("stats")
-@click.argument("log", required=False, metavar="[LOG]")
-@click.option("--client", "caller", metavar="NAME", help="Only calls of this client.")
-@click.option("--since", metavar="SEQ|TIME", help="Only from this event, or this time, on.")
-@daemon_options
-def stats_command(log: str | None, caller: str | None, since: str | None) -> None:
-    """Count what was served to whom: calls, tokens, times; what was asked twice; what would have been cheaper.
-
-    Of prompts whose tokens a provider reported, its counts stand beside our estimates.
-    """
-    wanted = Wanted(caller=caller, since=parse_position(since) if since is not None else None)
-    with open_log(log) as source:
-        counter, reported = UsageCounter(source.blob), ReportedCounter(wanted)
-
-        def feed(events: Sequence[Event]) -> None:
-            counter.feed(filter(wanted.takes, events))
-            reported.feed(events)
-
-        with segment_progress("reading") as progress:
-            warnings = source.feed(feed, progress)
-    print_warnings(warnings)
-    stats = _Stats(**msgspec.structs.asdict(counter.usage()), prompts=reported.sums())
-    output(stats, _print_stats)
-
-
-class _Stats(Usage, frozen=True, kw_only=True):
-    prompts: list[ReportedPrompts]
-
-
-def _print_stats(stats: _Stats) -> None:
-    _print_usage(stats)
-    if not stats.prompts:
-        return
-    print_labelled("", "Of prompts, the tokens that the provider counted, beside our estimate:")
-    head = ("CLIENT", "MODEL", "PROMPTS", "~TOKENS", "TOKENS", "CACHED", "OUT")
-    rows = [
-        (each.caller, f"{each.provider}/{each.model}", *(f"{count:,}" for count in _counts(each)))
-        for each in stats.prompts
-    ]
-    print_table([head, *rows], right={2, 3, 4, 5, 6}, drop=(6, 2, 5), wrap=1)
-
-
-def _counts(each: ReportedPrompts) -> tuple[int, ...]:
-    return each.prompts, each.estimate, each.input_tokens, each.cached_tokens, each.output_tokens
-
-
-_STATS_DROPPED = (6, 4, 7, 3, 8, 5)
-"""P50, BYTES, P99, FAILED, REPEATED, ~TOKENS."""
-
-
-def _print_usage(usage: Usage) -> None:
-    if not usage.calls:
-        say("no calls", err=True)
-        return
-    tokens = sum(each.tokens for each in usage.used)
-    print_labelled(
-        "",
-        f"{counted(usage.calls, 'call')} in {counted(usage.sessions, 'session')}, about {tokens:,} tokens served",
-    )
-    print_labelled(
-        "", f"{ESTIMATE} A session is one client's calls, at most {SESSION_PAUSE_MINUTES} minutes apart."
-    )
-    if usage.not_kept:
-        print_labelled("", f"Of {usage.not_kept} calls the answer is not kept; its bytes give their tokens.")
-    head = ("CLIENT", "TOOL", "CALLS", "FAILED", "BYTES", "~TOKENS", "P50", "P99", "REPEATED")
-    rows = [
-        (
-            each.caller,
-            each.tool,
-            str(each.calls),
-            str(each.failures),
-            f"{each.bytes:,}",
-            f"{each.tokens:,}",
-            _took(each.p50_us),
-            _took(each.p99_us),
-            str(each.repeated),
-        )
-        for each in usage.used
-    ]
-    print_table([head, *rows], right={2, 3, 4, 5, 6, 7, 8}, drop=_STATS_DROPPED, wrap=1)
-    repeated = sum(each.repeated for each in usage.used)
-    if repeated:
-        again = sum(each.repeated_tokens for each in usage.used)
-        print_labelled(
-            "",
-            f"{repeated} of {usage.calls} calls repeated an answer that the client had: about {again:,} tokens.",
-        )
-    for each in usage.advised:
-        who = f"{each.caller}, {each.tool}"
-        print_labelled(
-            "", f"{who}: {counted(each.calls, 'call')}, about {each.tokens:,} tokens, such as call {each.example}"
-        )
-        print_labelled(" ", each.advice)
 
 
 # -- printing --

@@ -19,8 +19,7 @@ def pause_text(paused: dict[str, Any] | None) -> str:
 
 def idle_rule_text(idle: dict[str, Any]) -> str:
     """An ignore rule that matches nothing, for people."""
-    meant = f"; meant as {' and '.join(map(repr, idle['instead']))}?" if idle["instead"] else ""
-    return f"the rule {idle['rule']!r}, {idle['source']}, line {idle['line']}, matches no file{meant}"
+    return f"the rule {idle['rule']!r}, {idle['source']}, line {idle['line']}, matches no file"
 
 
 def unchanged_text(reasons: dict[str, int]) -> str:

@@ -25,12 +25,12 @@ _SHOWN = {"nothing": "is shown nothing of it", "names": "is shown its path and t
 @click.option("--vault", metavar="ID", help="The vault of NOTE (default: the current one).")
 @daemon_options
 def why_command(note: str, client: str | None, vault: str | None) -> None:
-    """Why a note is shown to agents or not, and when it was last shown to whom.
+    """Why a note is shown to agents or not.
 
     NOTE is its path, its file name, its title or a `[[link]]`; of a note that is withheld one of the first two.
 
-    Says its level, each rule, flag or finding that lowers it, what that comes to for each client, and the last
-    call or prompt that showed it to a client, as far as recordings tell.
+    Says its level, each rule, flag or finding that lowers it, of a note that is shown the rules that match
+    nothing, and what that comes to for each client.
     """
     output(
         ask("workspaced/share/why", {"path": note, "client": client, "vault": vault}, always_named=True), _print
@@ -48,9 +48,3 @@ def _print(answer: dict[str, Any]) -> None:
     for each in answer["clients"]:
         asked = "" if each["unasked"] or each["shown"] == "nothing" else " when it asks for it"
         say(f"{each['client']} ({each['sharing']}) {_SHOWN[each['shown']]}{asked}")
-    for each in answer["lastShown"]:
-        say(f"last shown to {each['client']}: {each['time']}, seq {each['seq']}, {each['by']}")
-    if answer["searchedFrom"] is not None:
-        say(f"Events before seq {answer['searchedFrom']} were not searched.")
-    elif not answer["lastShown"]:
-        say("No call or prompt that is still recorded showed it.")

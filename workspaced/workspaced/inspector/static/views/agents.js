@@ -72,7 +72,7 @@ function Everybody({ shown, change, place }) {
     ${isLive
       ? html`<${Command} line=${`workspaced share --socket ${quoted(log.socket)}`} />`
       : html`<p class="quiet">No command line gives the same. Nearest: what each asked.</p>
-          <${Command} line=${`workspaced calls stats ${logArgument.value}`} />`}
+          <${Command} line=${`workspaced calls ${logArgument.value}`} />`}
   `;
 }
 
