@@ -28,7 +28,7 @@ NOT_RUN = {
         "serves, follows or sends",
     ),
     **dict.fromkeys(("completion", "manual", "path", "schema", "service install"), "the program's own words"),
-    **dict.fromkeys(("stop", "pause", "resume", "forget", "log import", "log salvage"), "ends or changes it"),
+    **dict.fromkeys(("stop", "pause", "resume", "forget", "log salvage"), "ends or changes it"),
     **dict.fromkeys(
         ("approve", "invite", "join", "leave", "map", "new", "remove", "renew", "rotate"), "need a link"
     ),
@@ -123,7 +123,6 @@ def commands(running: Any) -> list[list[str]]:
         ["log", "shrink", data, "--when", "activeNote", "-o", shrunk],
         ["log", "verify", "--data-dir", data],
         ["replay", data],
-        ["replay", data, "--watch"],
         ["replay", data, "--verify"],
         *(["replay", data, "--prompt", prompt, *form] for form in ([], ["--without", note], ["--without", EVIL])),
         ["judge", two, "wrong", "--wanted", EVIL, "--why", EVIL],

@@ -1,7 +1,6 @@
 """`workspaced log export --redact`: no name and no text of a real session in it, and it loads like any export."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,17 +73,3 @@ def test_keeps_every_event_its_type_its_time_and_what_was_asked(told: Any) -> No
     assert [each["tool"] for each in called] == ["get_note_by_reference"] * 2
     assert all(len(each["arguments"]["reference"]) == len(CANARY) for each in called)
     assert called[0]["arguments"]["reference"] == called[1]["arguments"]["reference"]
-
-
-def test_makes_a_log_that_verifies_and_that_a_daemon_goes_on_with(told: Any, daemon: Any, tmp_path: Path) -> None:
-    file = tmp_path / "redacted.jsonl"
-    done = told.cli("log", "export", "--redact", "-o", str(file))
-    assert done.returncode == 0 and done.stdout == ""
-    other = daemon(start=False)
-    done = other.cli("log", "import", str(file), "--data-dir", str(other.data))
-    assert done.returncode == 0, done.stderr
-    assert other.cli("log", "verify", "--data-dir", str(other.data)).returncode == 0
-    folded = other.cli("replay", str(other.data), "--json").stdout
-    assert folded == other.cli("replay", str(file), "--json").stdout
-    other.vault.mkdir(exist_ok=True)
-    assert other.start().connect().call("workspaced/status")["seq"] > len(file.read_bytes().splitlines()) - 1

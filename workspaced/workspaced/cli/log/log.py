@@ -1,7 +1,6 @@
 """`workspaced log`: backup, export, import, verify, search, show."""
 
 import secrets
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
@@ -19,9 +18,9 @@ from workspaced_events.log.lock import LogLock
 from workspaced_events.log.salvage import AFTER_DAMAGE, salvage
 from workspaced_events.log.scan import Scan, Sink
 from workspaced_events.privacy.erasure import finish_forgetting
-from workspaced_events.replay.blob_check import Examined, NamedBlobs, put_imported
+from workspaced_events.replay.blob_check import Examined, NamedBlobs
 from workspaced_events.replay.indexed_events import IndexedEvents
-from workspaced_events.replay.json_lines import export_lines, import_events, read_export
+from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event, Lane
 
@@ -209,22 +208,6 @@ def _redacted_lines(_log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
     return export_lines("", map(redactor.event, events), redacted=True)
 
 
-@log_command.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--data-dir", type=click.Path(path_type=Path), required=True, metavar="D", help="A new directory.")
-@json_option
-def import_command(file: Path, data_dir: Path) -> None:
-    """Make a new log of an export. FILE may be - for standard input."""
-    data_dir = data_dir.absolute()
-    own_folder(data_dir, "data")
-    with closing(LogLock(data_dir)), sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
-        disk = RealDisk(data_dir)
-        last = import_events(disk, read_export(lines, str(file)), version=__version__, now=system_clock())
-        put_imported(disk, last)
-    report = {"events": last, "dataDir": str(data_dir)}
-    output(report, lambda _: say(f"{last} events imported into {data_dir}", err=True))
-
-
 @log_command.command("verify")
 @click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the daemon's.")
 @daemon_options
@@ -272,8 +255,7 @@ def verify_command(data_dir: Path | None) -> int:
         say("The last line was never completed, so never acknowledged; the next start puts it aside.")
     events = f"{counted(count, 'event')} in {counted(scan.segments, 'segment')}"
     say(f"{events}, up to sequence {scan.tail.seq}: verified.")
-    left = f" {blobs.not_exported} are not here: the log was made of an export." if blobs.not_exported else ""
-    say(f"{blobs.whole} texts that it names are whole.{left}")
+    say(f"{blobs.whole} texts that it names are whole.")
     if blobs.served or blobs.swept:
         say(f"Of what agents were shown {blobs.served} blobs are whole, {blobs.swept} were swept.")
     return 0
@@ -282,9 +264,8 @@ def verify_command(data_dir: Path | None) -> int:
 def _blobs_json(blobs: Examined) -> dict[str, Any]:
     return {
         "blobs": {
-            "named": blobs.whole + blobs.not_exported + len(blobs.damaged),
+            "named": blobs.whole + len(blobs.damaged),
             "whole": blobs.whole,
-            "notExported": blobs.not_exported,
             "damaged": blobs.damaged,
         },
         "served": {
