@@ -67,10 +67,9 @@ async def create_stream(settings: LinkSettings, config: dict[str, Any]) -> None:
     if find_spec("nats") is None:
         raise PackageMissing("Making a stream", "nats")
     from .connection import connect
-    from .nats_carrier import opened
 
     try:
-        connection = await connect(opened(settings, ""), settings.servers[0], lambda _problem: None)
+        connection = await connect(settings, "", settings.servers[0], lambda _problem: None)
         try:
             await connection.ask(f"STREAM.CREATE.{settings.stream}", config)
         finally:
