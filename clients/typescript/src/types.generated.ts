@@ -1788,17 +1788,6 @@ export interface LinkRemoveParams {
   readonly origin: string;
 }
 
-export interface LinkRenewParams {
-  /** (minLength 1, maxLength 512) */
-  readonly code: string;
-  /** (maxItems 16) */
-  readonly servers?: readonly string[];
-  /** (minLength 1, maxLength 64) */
-  readonly machine?: string | null;
-}
-
-export type LinkRotateParams = Record<string, never>;
-
 export type LinkStatusParams = Record<string, never>;
 
 export interface LinksParams {
@@ -3191,8 +3180,6 @@ export interface MethodParams {
   "workspaced/link/map": LinkMapParams;
   "workspaced/link/new": LinkNewParams;
   "workspaced/link/remove": LinkRemoveParams;
-  "workspaced/link/renew": LinkRenewParams;
-  "workspaced/link/rotate": LinkRotateParams;
   "workspaced/link/status": LinkStatusParams;
   "workspaced/links": LinksParams;
   "workspaced/log": LogParams;

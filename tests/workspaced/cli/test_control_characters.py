@@ -29,9 +29,7 @@ NOT_RUN = {
     ),
     **dict.fromkeys(("completion", "manual", "path", "schema", "service install"), "the program's own words"),
     **dict.fromkeys(("stop", "pause", "resume", "forget", "log salvage"), "ends or changes it"),
-    **dict.fromkeys(
-        ("approve", "invite", "join", "leave", "map", "new", "remove", "renew", "rotate"), "need a link"
-    ),
+    **dict.fromkeys(("approve", "invite", "join", "leave", "map", "new", "remove"), "need a link"),
     "server-config": "needs a link",
 }
 """Commands that are not run here, by their name or the last word of it."""

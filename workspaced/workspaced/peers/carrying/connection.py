@@ -21,7 +21,7 @@ from nats.protocol.parser import Parser
 
 from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S
 from ...settings.link import LinkSettings, TlsSettings
-from ..carrier import PREFIX, Carried, CarrierError, SubjectName
+from ..carrier import PREFIX, STREAM, Carried, CarrierError, SubjectName
 from .server_errors import NO_MESSAGE, SEE_CONFIG, away, misbehaves, not_acknowledged, server_refused
 
 _CARRIER_PING_S: Final = 10.0
@@ -78,12 +78,10 @@ class _Client(Client):
 class Connection:
     """Made by `connect`. After `lost` is set, everything that waits fails."""
 
-    def __init__(self, settings: LinkSettings, link: str, report: Callable[[CarrierError], None]) -> None:
+    def __init__(self, link: str, report: Callable[[CarrierError], None]) -> None:
         self.client = _Client()
-        self.stream = settings.stream
         self.lost = asyncio.Event()
         self._subjects = f"{PREFIX}.{link}."
-        self._api = f"$JS.{settings.domain}.API" if settings.domain else "$JS.API"
         self._report = report
         self._waiting: dict[str, list[asyncio.Future[CarrierError]]] = {}
         """Requests without an answer, by subject: told when the server denies the subject."""
@@ -103,7 +101,7 @@ class Connection:
         return subject.removeprefix(self._subjects)
 
     async def publish(self, name: SubjectName, data: bytes, after: int, begins: bool) -> int:
-        headers = {"Nats-Expected-Stream": self.stream, "Nats-Expected-Last-Subject-Sequence": str(after)}
+        headers = {"Nats-Expected-Stream": STREAM, "Nats-Expected-Last-Subject-Sequence": str(after)}
         if begins:
             headers["Nats-Rollup"] = "sub"
         subject = self.subject(name)
@@ -114,14 +112,14 @@ class Connection:
             raise CarrierError(
                 "DUPLICATE", "The server took a message for a copy, and did not keep it.", "Try again."
             )
-        if answer.get("stream") != self.stream or not isinstance(sequence, int) or sequence < 1:
+        if answer.get("stream") != STREAM or not isinstance(sequence, int) or sequence < 1:
             raise misbehaves("The server acknowledged a message without saying where it is.")
         return sequence
 
     async def last(self, name: SubjectName) -> Carried | None:
         """Asks the stream's leader; a replica's direct answer may be an older one."""
         try:
-            answer = await self.ask(f"STREAM.MSG.GET.{self.stream}", {"last_by_subj": self.subject(name)})
+            answer = await self.ask(f"STREAM.MSG.GET.{STREAM}", {"last_by_subj": self.subject(name)})
         except NoMessage:
             return None
         message: Any = answer.get("message")
@@ -142,7 +140,7 @@ class Connection:
             CarrierError: as `Carrier` says.
         """
         unanswered = away(f"The server did not answer within {CARRIER_ANSWER_S:g} s.")
-        return await self._request(f"{self._api}.{what}", json.dumps(parameters).encode(), unanswered=unanswered)
+        return await self._request(f"$JS.API.{what}", json.dumps(parameters).encode(), unanswered=unanswered)
 
     async def close(self) -> None:
         with suppress(Exception):  # it is closed, whatever the library says
@@ -214,7 +212,7 @@ async def connect(
     Raises:
         CarrierError: REFUSED (credentials, TLS) or AWAY; says why.
     """
-    made = Connection(settings, link, report)
+    made = Connection(link, report)
     tls = settings.tls or TlsSettings()
     made.client.needs_tls = server.startswith("tls://") or bool(tls.authorities or tls.certificate)
     reasons: list[Exception] = []

@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from nats.errors import NotJSMessageError
 
 from ...limits import CARRIED_BYTES_MAX
-from ..carrier import Carried, CarrierError, SubjectName
+from ..carrier import STREAM, Carried, CarrierError, SubjectName
 from .connection import Connection
 from .server_errors import misbehaves
 
@@ -122,8 +122,8 @@ async def deliveries(
             "num_replicas": 1,
         }
         made = await connection.ask(
-            f"CONSUMER.CREATE.{connection.stream}.{name}.{subject}",
-            {"stream_name": connection.stream, "config": config, "action": "create"},
+            f"CONSUMER.CREATE.{STREAM}.{name}.{subject}",
+            {"stream_name": STREAM, "config": config, "action": "create"},
         )
         yield _delivered(connection, waiting, _count(made.get("num_pending")))
     finally:
