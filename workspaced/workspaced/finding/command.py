@@ -1,8 +1,6 @@
 """`workspaced log find` and `workspaced log shrink`: where something becomes true, and the smallest such log."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,7 +22,7 @@ from ..terminal.options import json_option, utc_option
 from ..terminal.output import output, segment_progress, write_lines
 from ..terminal.printing import say, say_text
 from ..terminal.screen import local_time
-from .files import Shrunk, bundle_of
+from .files import bundle_of, part_of
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -99,12 +97,11 @@ def shrink_command(log: str, expression: str, of_vault: str | None, to: Path) ->
             shrinking = Shrinking(source, Expression(expression, vault), progress=progress)
         given = shrinking.given
         try:
-            with _status() as tell:
-                shrinking.run(lambda left, asked: tell(f"{left} of {given} events left, asked {asked} times"))
+            shrinking.run()
         except KeyboardInterrupt as error:
             stopped = error
         left = len(shrinking.events)
-        write_lines(iter([bundle_of(Shrunk(expression, of_vault, shrinking.events, source).part)]), to)
+        write_lines(iter([bundle_of(part_of(shrinking.events, source))]), to)
     counts = {"from": given, "to": left, "asked": shrinking.asked, "smallest": stopped is None}
     output(counts, lambda _: say(f"{given} events -> {left}", err=True))
     if stopped is not None:
@@ -120,15 +117,3 @@ def _check_output(output: Path, log: str) -> None:
         )
     if output.exists() and Path(log).exists() and output.samefile(log):
         raise InvalidArgument(f"{output} is the log itself.", hint="Give -o another file.")
-
-
-@contextmanager
-def _status() -> Iterator[Callable[[str], None]]:
-    """A function that shows progress on stderr if it is a terminal, and otherwise does nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _text: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("asking") as status:
-        yield status.update

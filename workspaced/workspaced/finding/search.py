@@ -19,11 +19,12 @@ from workspaced_events.finding.shrink import Shrinking
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
 
-from .files import Shrunk
+from .files import part_of
 
 _INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
 """They are all in memory while they are shrunk."""
@@ -88,7 +89,7 @@ class Search:
         self.phase: Phase = "finding"
         self.read = self.given = self.left = self.asked = 0
         self.found: Found | None = None
-        self.shrunk: Shrunk | None = None
+        self.shrunk: Slice | None = None
         self.origins: dict[str, int] = {}
         self.seen: Seen | None = None
         self.failure: WorkspacedError | None = None
@@ -188,7 +189,7 @@ class Search:
     def _keep(self, source: Source, events: list[Event]) -> None:
         self.origins = _origins(source, {event.id for event in events})
         self.left = len(events)
-        self.shrunk = Shrunk(self.text, self.vault, events, source)
+        self.shrunk = part_of(events, source)
 
 
 def _origins(source: Source, ids: set[str]) -> dict[str, int]:

@@ -31,7 +31,6 @@ from .views.asked.search import (
     Tried,
     Vocabulary,
     bundle,
-    pytest_file,
     search,
     start,
     stop,
@@ -136,7 +135,6 @@ ROUTES: Final = (
     Route("/api/search/words", words, MomentParameters, Vocabulary),
     Route("/api/search/tried", tried, ExpressionParameters, Tried),
     Route("/api/search/bundle", bundle, NoParameters, None),
-    Route("/api/search/test", pytest_file, NoParameters, None),
 )
 
 ANSWERS: Final = tuple(dict.fromkeys((*(each.answer for each in ROUTES if each.answer is not None), *MESSAGES)))

@@ -60,12 +60,10 @@ const Files = ({ search }) =>
       <article class="card" aria-labelledby="few-title">
         <h4 id="few-title">The few events</h4>
         <p>
-          ${count(search.story.length, "event")}, and no calls or prompts. The test opens the bundle beside it and fails as long as
-          they lead there: <code>pytest test_found.py</code>
+          ${count(search.story.length, "event")}, and no calls or prompts. In a test, <code>workspaced.replay</code> opens it.
         </p>
         <p class="buttons">
           <${Download} path="/api/search/bundle" label="Bundle (found.wsb)" />
-          <${Download} path="/api/search/test" label="Test (test_found.py)" />
         </p>
       </article>
       <${WithCalls} search=${search} />

@@ -22,7 +22,7 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
-from ....finding.files import BUNDLE, PYTEST_FILE, Shrunk, bundle_of, pytest_file_of
+from ....finding.files import BUNDLE, bundle_of
 from ....finding.search import Search, Seen
 from ...inspected import Download, Inspected, MomentParameters, NoParameters
 
@@ -270,7 +270,7 @@ def search(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
         given=last.given,
         left=last.left,
         asked=last.asked,
-        story=list(story(last.shrunk.part, last.origins)) if last.shrunk is not None else [],
+        story=list(story(last.shrunk, last.origins)) if last.shrunk is not None else [],
         code=last.failure.code if last.failure is not None else "",
         message=last.failure.message if last.failure is not None else "",
         hint=last.failure.hint if last.failure is not None else "",
@@ -284,19 +284,10 @@ def bundle(inspected: Inspected, _parameters: NoParameters) -> Download:
         NotRecorded: no search found anything yet.
         InvalidArgument: they are too large for a bundle.
     """
-    return Download(bundle_of(_shrunk(inspected).part), "application/octet-stream", BUNDLE)
+    return Download(bundle_of(_shrunk(inspected)), "application/octet-stream", BUNDLE)
 
 
-def pytest_file(inspected: Inspected, _parameters: NoParameters) -> Download:
-    """A test that fails as long as the events lead there; it belongs beside the bundle.
-
-    Raises:
-        NotRecorded: no search found anything yet.
-    """
-    return Download(pytest_file_of(_shrunk(inspected)).encode(), "text/x-python", PYTEST_FILE)
-
-
-def _shrunk(inspected: Inspected) -> Shrunk:
+def _shrunk(inspected: Inspected) -> Slice:
     last = inspected.searches.last
     if last is None or last.shrunk is None:
         raise NotRecorded("No search found anything yet", hint="POST /api/search begins one.")
