@@ -70,12 +70,8 @@ class Busy(WorkspacedError):
     code = "BUSY"  # the queue before the disk is full: retry
 
 
-class PredicateFailed(WorkspacedError):
-    code = "PREDICATE_FAILED"  # the command that is a predicate
-
-
 class NeverTrue(WorkspacedError):
-    code = "NEVER_TRUE"  # the predicate holds after no event in the range
+    code = "NEVER_TRUE"  # the expression is true after no event
 
 
 class LogError(WorkspacedError):

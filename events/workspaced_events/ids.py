@@ -49,7 +49,8 @@ def note_id(path: str) -> NoteId:
         )
     if not path.isprintable() and any("\ud800" <= ch <= "\udfff" for ch in path):
         raise InvalidArgument(f"The path {shown} is not valid Unicode.", hint="Notes have UTF-8 names.")
-    if _is_long(path):
+    names = path.encode().split(b"/")
+    if len(path) > NOTE_ID_CHARS_MAX or any(len(name) > COMPONENT_BYTES_MAX for name in names):
         raise InvalidArgument(
             f"The path {shown} is too long.",
             hint=f"At most {NOTE_ID_CHARS_MAX} characters, {COMPONENT_BYTES_MAX} bytes for one name.",
@@ -60,17 +61,6 @@ def note_id(path: str) -> NoteId:
             hint="Files in dot folders are no notes; write 'folder/note.md'.",
         )
     return NoteId(path)
-
-
-def is_too_long(path: str) -> bool:
-    """Whether `note_id` refuses the path for its length. A file may have such a path, because NFC makes some names
-    longer."""
-    return _is_long(unicodedata.normalize("NFC", path))
-
-
-def _is_long(path: str) -> bool:
-    names = path.encode(errors="surrogatepass").split(b"/")
-    return len(path) > NOTE_ID_CHARS_MAX or any(len(name) > COMPONENT_BYTES_MAX for name in names)
 
 
 def is_markdown(path: str) -> bool:

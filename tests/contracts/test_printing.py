@@ -8,9 +8,6 @@ DOORS = {"terminal/printing.py", "terminal/logs.py"}
 BY_RICH = {
     "terminal/output.py": "a progress bar, in words of the program",
     "connecting/start_command.py": "a progress bar, in words of the program",
-    "finding/command.py": "counts of events",
-    "cli/log/replay.py": "whether the terminal can do what `step_terminal` needs",
-    "cli/log/step_terminal.py": "rows of `state_text` and `step_text`, which escape them",
     "cli/daemon/index_progress.py": "names of vaults, escaped",
     "demo/command.py": "the demo's own story",
 }

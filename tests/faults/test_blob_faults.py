@@ -182,25 +182,3 @@ def test_row_49_what_agents_were_shown_may_be_gone_but_not_be_another_text(daemo
     )
     running.start()
     assert running.connect().call("workspaced/status")["degraded"] == []
-
-
-@pytest.mark.fault(row=49)
-def test_row_49_texts_that_an_export_never_held_are_no_damage_of_the_log_made_of_it(daemon: Any) -> None:
-    running = daemon("--no-watch")
-    client = running.connect()
-    client.publish([selected(TEXT, "left behind")])
-    exported = running.root / "export.jsonl"
-    assert running.cli("log", "export", "-o", str(exported)).returncode == 0
-    assert running.stop() == 0
-    running.data = running.root / "imported"
-    assert running.cli("log", "import", str(exported), "--data-dir", str(running.data)).returncode == 0
-    done = running.cli("log", "verify", "--data-dir", str(running.data))
-    assert done.returncode == 0 and "export" in done.stdout
-    running.start()
-    client = running.connect()
-    assert client.call("workspaced/status")["degraded"] == []
-    client.call("workspaced/reconcile")
-    client.publish([selected(OTHER, "its own")])
-    path = blob_of(running, client, "its own")
-    path.unlink()
-    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 4

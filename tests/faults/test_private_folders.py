@@ -148,20 +148,6 @@ def test_row_56_what_an_older_version_left_open_to_others_is_closed_at_the_next_
     assert stat.S_IMODE(apart.data.stat().st_mode) == 0o700, "so that nobody else can lock it"
 
 
-@pytest.mark.fault(row=56)
-def test_row_56_a_log_is_not_imported_into_a_folder_that_others_may_write_to(apart: Any) -> None:
-    apart.start()
-    used(apart)
-    export = apart.root / "export.jsonl"
-    assert apart.cli("log", "export", "--output", str(export)).returncode == 0
-    to = apart.root / "imported"
-    to.mkdir()
-    to.chmod(0o777)
-    done = apart.cli("log", "import", str(export), "--data-dir", str(to))
-    assert done.returncode == 2 and f"chmod 700 {shlex.quote(str(to))}" in done.stderr
-    assert list(to.iterdir()) == []
-
-
 @pytest.mark.fault(row=29)
 @NEEDS_ROOT
 def test_row_29_another_user_can_read_and_list_nothing_of_ours(apart: Any) -> None:

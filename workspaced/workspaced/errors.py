@@ -61,10 +61,8 @@ CODES: Final[dict[str, Wire]] = {
     "MEMORY_OFF": Wire(-32602, 1),
     "MEMORY_CHANGED": Wire(4001, 1),
     "MEMORY_WRITE_FAILED": Wire(-32603, 1),
-    "PREDICATE_FAILED": Wire(-32603, 1),
     "NEVER_TRUE": Wire(-32603, 1),
     "ALREADY_TRUE": Wire(-32603, 1),
-    "CANNOT_TELL": Wire(-32603, 1),
 }
 """Codes of tools are not listed: they come in results with `success: false`, and their exit code is 1."""
 

@@ -149,13 +149,12 @@ LSP_WAITING_MAX: Final = 1_000
 """Pins and renames that wait for a daemon, and notes of one renamed folder."""
 LSP_NAMES_MAX: Final = 30
 
-# Several machines: the server that carries messages between them, and the process that holds the connection to it.
+# Several machines: the server that carries messages between them.
 CARRIED_BYTES_MAX: Final = 512 * 1024
 """Of one message."""
 CARRIER_ANSWER_S: Final = 5.0
 """How long the server may take for an answer."""
 CARRIER_CONNECT_S: Final = 10.0
-CARRIER_PIPE_FRAME_BYTES_MAX: Final = 2 * CARRIED_BYTES_MAX
 
 # One workspace on several machines.
 LINK_NAME_CHARS_MAX: Final = 64

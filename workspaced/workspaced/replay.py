@@ -21,8 +21,8 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
-from workspaced_events.finding.bisect import find_first
-from workspaced_events.finding.predicate import Expression
+from workspaced_events.finding.expression import Expression
+from workspaced_events.finding.first_event import find_first
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.projections.visits import Visit

@@ -1,7 +1,7 @@
 """Makes a log smaller: publishes the remaining events again.
 
-After every cut the remaining events are numbered from 1 by the real rules (`actions.admit`, the fold), as if
-nothing else had ever been published:
+After every cut the remaining events are numbered anew by the real rules (`actions.admit`, the fold), as if nothing
+else had ever been published behind the state that the log begins with:
 - ids, times and sources stay; `tab-<seq>` follows the numbering;
 - an order names existing items only; an event that closes a tab goes if the event that made the tab is gone;
 - events that are no longer admitted go.
@@ -14,10 +14,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..errors import ActionError
-from ..ids import TabId, VaultId
+from ..ids import TabId
 from ..journal.actions import Action, admit
 from ..projections.workspace_fold import apply, fold_all
-from ..projections.workspace_state import EMPTY, WorkspaceState
+from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
 from ..schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
@@ -31,12 +31,19 @@ class ReducedLog:
     events after it, which earlier cuts have already reduced.
     """
 
-    def __init__(self, events: Sequence[Event], shows: Callable[[WorkspaceState], bool]) -> None:
-        """`events`: all or some of a log. `is_shown` tells whether they satisfy the predicate `shows`."""
+    def __init__(
+        self, start: WorkspaceState, before: int, events: Sequence[Event], shows: Callable[[WorkspaceState], bool]
+    ) -> None:
+        """
+        Args:
+            start: the state that the log begins with, after the event `before`.
+            events: all or some of the log. `is_shown` tells whether they satisfy the predicate `shows`.
+        """
+        self._before = before
         self._shows = shows
         self._places: list[int] = [0]
-        self._states: list[WorkspaceState] = [EMPTY]
-        self.events, self.state = _published(EMPTY, 0, events)
+        self._states: list[WorkspaceState] = [start]
+        self.events, self.state = _published(start, before, events)
 
     def __len__(self) -> int:
         return len(self.events)
@@ -47,18 +54,8 @@ class ReducedLog:
 
     def without(self, start: int, stop: int) -> bool:
         """Removes the events from index `start` to before `stop`, if the rest satisfies the predicate."""
-        return self._become(start, self.events[stop:], stride=stop - start)
-
-    def with_data(self, index: int, data: Data) -> bool:
-        """Replaces the data of the event at `index`, if the result satisfies the predicate."""
-        return self._become(index, [_with(self.events[index], data), *self.events[index + 1 :]], stride=1)
-
-    def with_all(self, data: Callable[[Data], Data]) -> bool:
-        """Replaces the data of all events by `data` of it, if the result satisfies the predicate."""
-        return self._become(0, [_with(each, data(each.data)) for each in self.events], stride=1)
-
-    def _become(self, start: int, rest: Sequence[Event], *, stride: int) -> bool:
-        published, state = _published(self._state_at(start, stride), start, rest)
+        before = self._state_at(start, stop - start)
+        published, state = _published(before, self._before + start, self.events[stop:])
         if not self._shows(state):
             return False
         self.events = [*self.events[:start], *published]
@@ -82,14 +79,14 @@ class ReducedLog:
         return state
 
 
-def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tuple[list[Event], WorkspaceState]:
-    """Publishes `events` after the first `count` of a log, which fold to `state`; also returns the new state."""
+def _published(state: WorkspaceState, last: int, events: Sequence[Event]) -> tuple[list[Event], WorkspaceState]:
+    """Publishes `events` behind event `last` of a log, which folds to `state`; also returns the new state."""
     published: list[Event] = []
     numbers: dict[int, int] = {}
     for event in events:
         if type(event) is UnknownEvent:
             continue
-        data = _refitted(event, state, lambda seq: seq if seq <= count else numbers.get(seq))
+        data = _refitted(event, state, lambda seq: seq if seq <= last else numbers.get(seq))
         if data is None:
             continue
         vault = event.vault if ENTRY_OF[type(data)].of_vault else None
@@ -97,22 +94,13 @@ def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tu
             vault = admit(state, Action(data, event.id, vault))
         except ActionError:
             continue
-        seq = count + len(published) + 1
+        seq = last + len(published) + 1
         numbers[event.seq] = seq
         if seq != event.seq or data is not event.data or vault != event.vault:
-            event = _event(event, seq, vault, data)
+            event = ENTRY_OF[type(data)].event(seq, event.id, event.time, event.source, vault, data)
         state = apply(state, event)
         published.append(event)
     return published, state
-
-
-def _with(event: Event, data: Data) -> Event:
-    return event if data is event.data else _event(event, event.seq, event.vault, data)
-
-
-def _event(event: Event, seq: int, vault: VaultId | None, data: Data) -> Event:
-    renumbered: Event = ENTRY_OF[type(data)].event(seq, event.id, event.time, event.source, vault, data)
-    return renumbered
 
 
 def _refitted(event: Event, state: WorkspaceState, number: Callable[[int], int | None]) -> Data | None:

@@ -4,34 +4,26 @@ Their actions are checked and folded as always, but into a state of their own. S
 publishers have come to, not the way there, and it is bounded as a state is. Renames alone are kept one by one:
 references that agents hold follow them.
 
-Of the latest actions the ids are kept too, so that a retry is known: during the pause, and after it where the very
-action is part of what is recorded. Of others no trace is left, so after the pause they are new.
-
 The actions that a pause leaves lead to the same current vault, active notes, pins, tabs and archived notes, by
 none of the steps in between: a note that was opened and closed again is in none of them. What was selected
 meanwhile is not recorded.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
-from ..errors import ActionError, Conflict
+from ..errors import ActionError
 from ..ids import EventId, VaultId
 from ..limits import HELD_BYTES_MAX
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from ..schema import catalogue as c
 from .actions import Action, Planned, admit
-from .idempotency import Seen, fingerprint, first_seq
+from .idempotency import Seen, first_seq
 
-_HELD_IDS_MAX: Final = 1_000
-"""Ids of actions that are known as retries during a pause."""
 _EVENT_BYTES: Final = 256
 """An event's bytes beside its data, at most: id, source, vault and time."""
-
-_Named = tuple[int, VaultId | None]
-"""The fingerprint of an action's data, and its vault."""
 
 
 class PauseBuffer:
@@ -45,8 +37,6 @@ class PauseBuffer:
         self._shown = EMPTY
         self._renames: list[Action] = []
         self._renames_bytes = 0
-        self._ids: dict[EventId, _Named] = {}
-        """What the latest ids name, oldest first."""
 
     def shown(self, now: Planned) -> Planned:
         """As publishers see it: what they did during the pause included."""
@@ -63,39 +53,23 @@ class PauseBuffer:
         """
         state = now.state
         assert state.paused is not None, "without a pause actions are appended"
-        shown, held, ids = self.shown(now), list[Action](), dict(self._ids_of(state))
+        shown, held = self.shown(now), list[Action]()
         for index, action in enumerate(actions):
             try:
-                if c.ENTRY_OF[type(action.data)].in_pause or self._is_retry(action, ids):
+                if c.ENTRY_OF[type(action.data)].in_pause or self._is_retry(action):
                     continue
                 vault = admit(shown.state, action, during_pause=True)
-                if action.id is not None:
-                    ids[action.id] = fingerprint(action.data), vault
             except ActionError as error:
                 raise error.at_index(index) from None
             action = msgspec.structs.replace(action, id=None, vault=vault, source=action.source or source)
             shown = shown.after([action], source)
             held.append(action)
         self._keep(state.paused.since, shown.state, held)
-        self._ids = dict(list(ids.items())[-_HELD_IDS_MAX:])
         return [action for action in actions if c.ENTRY_OF[type(action.data)].in_pause]
 
-    def _ids_of(self, state: WorkspaceState) -> dict[EventId, _Named]:
-        """The ids of the present pause."""
-        return self._ids if state.paused is not None and state.paused.since == self._since else {}
-
-    def _is_retry(self, action: Action, ids: Mapping[EventId, _Named]) -> bool:
-        """Whether the log or `ids` hold the action already. Raises Conflict if its id names another one."""
-        if action.id is None:
-            return False
-        if (held := ids.get(action.id)) is not None:
-            if held[0] != fingerprint(action.data) or action.vault not in (None, held[1]):
-                raise Conflict(
-                    f"The id {action.id!r} already names another action of this pause.",
-                    hint="Give each action an id of its own; repeat an id only to retry the very same action.",
-                )
-            return True
-        if (seen := self._seen(action.id)) is None:
+    def _is_retry(self, action: Action) -> bool:
+        """Whether the log holds the action already. Raises Conflict if its id names another one."""
+        if action.id is None or (seen := self._seen(action.id)) is None:
             return False
         first_seq(seen, action.id, action.data, action.vault)
         return True
@@ -130,22 +104,12 @@ class PauseBuffer:
             for rename in self._renames:
                 diff.add(rename.data, rename.vault, rename.source or source)
             diff.lead_to(shown, source)
-        return self._named(_fitting(diff.actions), state)
-
-    def _named(self, actions: list[Action], state: WorkspaceState) -> list[Action]:
-        """The actions with the ids that publishers gave them, of several the latest."""
-        # An id that the log got meanwhile, for what is recorded even in a pause, would refuse the whole batch.
-        latest = {held: name for name, held in self._ids_of(state).items() if self._seen(name) is None}
-        return [
-            msgspec.structs.replace(each, id=latest.pop((fingerprint(each.data), each.vault), None))
-            for each in actions
-        ]
+        return _fitting(diff.actions)
 
     def forget(self, state: WorkspaceState) -> None:
         """Frees the memory unless the workspace is paused. To be called once the end of the pause was appended."""
         if state.paused is None:
             self._since, self._shown, self._renames, self._renames_bytes = None, EMPTY, [], 0
-            self._ids = {}
 
 
 def _fitting(actions: list[Action]) -> list[Action]:

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ..ids import NoteId, TabId, VaultId
+from ..ids import NoteId, VaultId
 from ..limits import TEMPORARY_TABS_MAX
 from ..projections.workspace_state import WorkspaceState
-from ..schema import catalogue as c
 from .actions import Action, Planned
 from .view_diff import Snapshot, SnapshotTab, closed_views, differences, emptied, handed_over, vault_of
 
@@ -24,8 +23,6 @@ class ShownViews:
         """By vault and source, by the present paths of their notes."""
         self._former: dict[VaultId, Mapping[NoteId, NoteId]] = {}
         """For each vault the former paths that the views have followed."""
-        self._also_opened: dict[TabId, str] = {}
-        """The latest source that opened another source's tab by an action of its own."""
 
     def show(self, now: Planned, snapshot: Snapshot, *, inferred: bool = False) -> list[Action]:
         """As `differences`, but what another publisher shows too stays, as that one's. An inferred view counts as
@@ -43,20 +40,6 @@ class ShownViews:
             snapshot, tabs=snapshot.tabs[-TEMPORARY_TABS_MAX:], selection=UNSET
         )
         return actions
-
-    def published(self, state: WorkspaceState, actions: Sequence[Action], source: str) -> None:
-        """Notes who publishes singly that another source's tab is open: it stays when that one's view closes."""
-        for action in actions:
-            data = action.data
-            if isinstance(data, c.TemporaryTabOpened):
-                tab = state.of(action.vault or state.current).tabs.get(data.note)
-                if tab is not None and tab.publisher != (action.source or source):
-                    self._also_opened = {**self._open_also(state), tab.id: action.source or source}
-
-    def _open_also(self, state: WorkspaceState) -> dict[TabId, str]:
-        """`_also_opened` without the tabs that are gone."""
-        tabs = {tab.id for sub in state.by_vault.values() for tab in sub.tabs.values()}
-        return {tab_id: source for tab_id, source in self._also_opened.items() if tab_id in tabs}
 
     def close(self, now: Planned, source: str) -> list[Action]:
         """As `closed_views`, but what another publisher shows too stays, as that one's."""
@@ -81,17 +64,6 @@ class ShownViews:
             ]
             after = after.after(kept, leaving)
             found += kept
-        return [*found, *self._still_open(now.state, after.state, leaving)]
-
-    def _still_open(self, before: WorkspaceState, after: WorkspaceState, leaving: str) -> list[Action]:
-        """What opens the tabs again that were published singly by another source than the one that leaves."""
-        also, found = self._open_also(before), list[Action]()
-        for vault, sub in before.by_vault.items():
-            left = after.of(vault)
-            for note, tab in sub.tabs.items():
-                source = also.get(tab.id, leaving)
-                if source != leaving == tab.publisher and not (note in left.tabs or note in left.pins):
-                    found.append(Action(c.TemporaryTabOpened(note, tab.source), vault=vault, source=source))
         return found
 
     def _follow_renames(self, state: WorkspaceState) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import NoteId, VaultId, is_too_long, note_id
+from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.journal.actions import Action, Planned, text_as_blob
 from workspaced_events.limits import (
     ID_CHARS_MAX,
@@ -52,25 +52,6 @@ class Snapshot(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
 def emptied(snapshot: Snapshot) -> Snapshot:
     """The snapshot of a UI that shows nothing."""
     return msgspec.structs.replace(snapshot, active=None, pins=[], tabs=[], selection=UNSET)
-
-
-def without_long_paths(snapshot: Snapshot) -> tuple[Snapshot, list[str]]:
-    """The snapshot without notes whose paths are too long, and their paths.
-
-    A UI shows the files that there are, and NFC makes some names longer than a note's may be. The rest of its view
-    is as true without them.
-    """
-    shown = (snapshot.active, *snapshot.pins, *(tab.note for tab in snapshot.tabs))
-    long = [path for path in dict.fromkeys(shown) if path is not None and is_too_long(path)]
-    if not long:
-        return snapshot, []
-    kept = msgspec.structs.replace(
-        snapshot,
-        active=snapshot.active if snapshot.active not in long else None,
-        pins=[note for note in snapshot.pins if note not in long],
-        tabs=[tab for tab in snapshot.tabs if tab.note not in long],
-    )
-    return kept, [str(path) for path in long]
 
 
 def checked(snapshot: Snapshot) -> Snapshot:

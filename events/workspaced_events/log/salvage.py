@@ -5,7 +5,6 @@ new log, because events before them are lost; they go to `after-damage.jsonl`, w
 to read. The damaged log is only read.
 """
 
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -13,7 +12,7 @@ import msgspec
 from ..errors import InvalidArgument, LogDamaged
 from ..schema.catalogue import CATALOGUE_VERSION, Event
 from ..schema.codec import decode_batch, encode_batch, encode_event
-from .data_directory import BLOBS, IMPORTED, LOG
+from .data_directory import BLOBS, LOG
 from .disk import Disk, write_whole
 from .line_format import fitting_lines, segment_first
 from .recovery import open_log
@@ -127,6 +126,4 @@ def _copy_blobs(disk: Disk, to: Disk) -> int:
         for name in disk.names(f"{BLOBS}/{directory}"):
             write_whole(to, f"{BLOBS}/{directory}/{name}", disk.read(f"{BLOBS}/{directory}/{name}"))
             count += 1
-    with suppress(FileNotFoundError):  # lists the blobs missing since the import (blob_check)
-        write_whole(to, IMPORTED, disk.read(IMPORTED))
     return count

@@ -334,12 +334,6 @@ def _still_attached(
             yield replace(entry, message=first[entry.id])
 
 
-def _summary(before: Conversation, _event: Event, data: c.SummarySet) -> Conversation:
-    if data.up_to not in before.messages:
-        return before
-    return replace(before, summary=Summary(data.text_sha256, data.up_to))
-
-
 def _pinned(before: Conversation, _event: Event, data: c.ContextPinned) -> Conversation:
     provider = Provider(data.id, data.kind, data.path, data.folder, data.text_sha256)
     return replace(before, pins={**before.pins, data.id: provider})
@@ -466,10 +460,6 @@ def _compacted(before: Conversation, event: Event, data: c.ContextFolded) -> Con
     return replace(compacted(before, data), folds=(*before.folds, done)[-PROMPTS_MAX:])
 
 
-def _near_limit(before: Conversation, _event: Event, data: c.ContextNearLimit) -> Conversation:
-    return replace(before, near_limit=data.up_to)
-
-
 def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:
     prompt = _prompt_for(before, data.message)
     if prompt is None:
@@ -490,10 +480,6 @@ def _calibrated(state: Conversations, conversation: Conversation, data: c.UsageR
     counted = data.input_tokens
     key = model_key(data.provider, data.model)
     return replace(state, calibrations=sampled(state.calibrations, key, prompt.seed_estimate, counted))
-
-
-def _ended(before: Conversation, _event: Event, _data: c.ConversationEnded) -> Conversation:
-    return replace(before, ended=True)
 
 
 _NAME_BLOBS: Final = frozenset({"revision", "before", "after", "sha256"})
@@ -518,14 +504,16 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.MessageAdded: _set_message,
     c.MessageReplaced: _set_message,
     c.MessageRemoved: _removed,
-    c.SummarySet: _summary,
+    c.SummarySet: lambda before, _event, data: (
+        replace(before, summary=Summary(data.text_sha256, data.up_to)) if data.up_to in before.messages else before
+    ),
     c.ContextPinned: _pinned,
     c.ContextUnpinned: _unpinned,
     c.PromptAssembled: _assembled,
     c.ContextFolded: _compacted,
-    c.ContextNearLimit: _near_limit,
+    c.ContextNearLimit: lambda before, _event, data: replace(before, near_limit=data.up_to),
     c.UsageReported: _usage,
-    c.ConversationEnded: _ended,
+    c.ConversationEnded: lambda before, _event, _data: replace(before, ended=True),
 }
 CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, c.ConversationBranched, *_FOLDS})
 FORGOTTEN: Final = "0" * 64

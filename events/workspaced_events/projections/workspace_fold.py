@@ -180,11 +180,6 @@ def _switch(state: WorkspaceState, vault: VaultId) -> WorkspaceState:
 # -- the share policy --
 
 
-def _volunteering_set(state: WorkspaceState, _event: Event, data: c.VolunteeringSet) -> WorkspaceState:
-    volunteering = _with_setting(state.volunteering, data.client, data.volunteering, "on")
-    return replace(state, volunteering=volunteering)
-
-
 def _with_setting(settings: dict[str, V], client: str, value: V, usual: V) -> dict[str, V]:
     """The settings of clients with one more; without one for every client, `usual` removes the client's own."""
     name = client_key(client)
@@ -449,7 +444,9 @@ _WORKSPACE_FOLDS: dict[type, Callable[[WorkspaceState, Event, Any], WorkspaceSta
     c.SharingSet: lambda state, _, data: replace(
         state, sharing=_with_setting(state.sharing, data.client, data.level, "all")
     ),
-    c.VolunteeringSet: _volunteering_set,
+    c.VolunteeringSet: lambda state, _, data: replace(
+        state, volunteering=_with_setting(state.volunteering, data.client, data.volunteering, "on")
+    ),
     c.ClockStepped: _clock_stepped,
     c.PauseStarted: _pause_started,
     c.PauseEnded: lambda state, _event, _data: replace(state, paused=None),

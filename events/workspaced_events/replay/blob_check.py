@@ -2,7 +2,7 @@
 
 Texts in `blobs/` are part of the log: a missing text is damage, like a text with another content. Blobs in
 `served/` may be swept at any time, so only a file with another content is damaged there, and the log does not need
-it. A log imported from an export never had the texts of the imported events.
+it.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ import msgspec
 
 from ..blobs.durable import BlobTrouble, DurableBlobs, blob_path, problem_of, read_blob
 from ..limits import READ_EVENTS_MAX
-from ..log.data_directory import IMPORTED, SERVED
-from ..log.disk import Disk, write_whole
+from ..log.data_directory import SERVED
+from ..log.disk import Disk
 from ..log.segments import SegmentLog
 from ..projections.conversations import FORGOTTEN, blobs_named
 from ..schema import catalogue as c
@@ -31,8 +31,6 @@ class Examined(msgspec.Struct, frozen=True):
     """Intact texts of the log."""
     damaged: list[BlobTrouble]
     """Damaged, missing or unreadable ones."""
-    not_exported: int
-    """Texts missing from the export."""
     served: int
     """Intact blobs of recorded calls."""
     swept: int
@@ -59,16 +57,13 @@ class NamedBlobs:
         Raises:
             OSError: the data directory cannot be read.
         """
-        imported = imported_up_to(disk)
         texts = DurableBlobs(disk)
         damaged = [each for name, seq in self.texts.items() if (each := texts.trouble(name, seq)) is not None]
-        left_behind = [each for each in damaged if each.problem == "missing" and each.seq <= imported]
         served = list(_served_troubles(disk, self.served))
         swept = sum(each.problem == "missing" for each in served)
         return Examined(
             whole=len(self.texts) - len(damaged),
-            damaged=[each for each in damaged if each not in left_behind],
-            not_exported=len(left_behind),
+            damaged=damaged,
             served=len(self.served) - len(served),
             swept=swept,
             served_damaged=[each for each in served if each.problem != "missing"],
@@ -97,33 +92,15 @@ def _served_troubles(disk: Disk, named: dict[str, int]) -> Iterator[BlobTrouble]
             yield BlobTrouble(blob_path(SERVED, name), problem, seq)
 
 
-def texts_of_tail(disk: Disk, log: SegmentLog) -> dict[str, int]:
-    """The texts that the last _BLOB_CHECK_EVENTS events name, without those missing from an import.
+def texts_of_tail(log: SegmentLog) -> dict[str, int]:
+    """The texts that the last _BLOB_CHECK_EVENTS events name.
 
     Raises:
         LogError: the log cannot be read.
-        OSError: the data directory cannot be read.
     """
     named = NamedBlobs()
-    following = max(log.tail.seq - _BLOB_CHECK_EVENTS, imported_up_to(disk)) + 1
+    following = max(log.tail.seq - _BLOB_CHECK_EVENTS, 0) + 1
     while events := log.read(following, READ_EVENTS_MAX):
         named(events)
         following = events[-1].seq + 1
     return named.texts
-
-
-def imported_up_to(disk: Disk) -> int:
-    """The last event imported from an export; 0 if there is none."""
-    try:
-        return int(disk.read(IMPORTED))
-    except (OSError, ValueError):  # texts missing from an export then count as damage
-        return 0
-
-
-def put_imported(disk: Disk, seq: int) -> None:
-    """Records that the events up to `seq` were imported.
-
-    Raises:
-        OSError: the record was not written.
-    """
-    write_whole(disk, IMPORTED, b"%d\n" % seq)

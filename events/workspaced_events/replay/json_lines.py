@@ -97,7 +97,7 @@ def _damaged(name: str, line: int, problem: str) -> LogDamaged:
 
 
 def import_events(disk: Disk, events: Iterable[Event], *, version: str, now: str) -> int:
-    """Makes a new log from exported events, which keep sequence, id, time and source. Returns the last sequence.
+    """Makes a new log of events, which keep sequence, id, time and source. Returns the last sequence.
 
     Raises:
         InvalidArgument: the directory already holds a log, or the events do not begin with sequence 1.

@@ -59,7 +59,9 @@ def feed_until(source: Source, until: Position | None, sink: Sink, progress: Pro
     if until is None:
         return source.feed(sink, progress)
     if isinstance(until, str):
-        place = place_until(source, until)
+        place = place_of(source, until)
+        if place.seq < place.begin.seq:
+            raise not_held(until, place.begin, None)
         return [*also_named(until, place.also), *feed_until(source, place.seq, sink, progress)]
     if until == source.start.seq:
         return []
@@ -148,18 +150,6 @@ class _Found(msgspec.Struct):
             self.upto = event.seq
         if event.time < time:
             self.before = event.seq
-
-
-def place_until(source: Source, time: str) -> Place:
-    """Like `place_of`, but requires an event at or before `time`.
-
-    Raises:
-        InvalidArgument: every event is later.
-    """
-    place = place_of(source, time)
-    if place.seq < place.begin.seq:
-        raise not_held(time, place.begin, None)
-    return place
 
 
 def place_of(source: Source, time: str) -> Place:

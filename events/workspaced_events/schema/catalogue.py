@@ -24,56 +24,9 @@ from ..limits import (
     SHARING_CLIENT_CHARS_MAX,
     TITLE_CHARS_MAX,
 )
-from .call_events import AnswerJudged as AnswerJudged
-from .call_events import ContextInserted as ContextInserted
-from .call_events import ContextVolunteered as ContextVolunteered
-from .call_events import ContextWithdrawn as ContextWithdrawn
-from .call_events import Insertion as Insertion
-from .call_events import PromptAnswered as PromptAnswered
-from .call_events import PromptOverlaid as PromptOverlaid
-from .call_events import ToolCalled as ToolCalled
-from .call_events import Verdict as Verdict
-from .conversation_events import ArtifactKind as ArtifactKind
-from .conversation_events import ArtifactRecorded as ArtifactRecorded
-from .conversation_events import Attachment as Attachment
-from .conversation_events import AttachmentKind as AttachmentKind
-from .conversation_events import ContextFolded as ContextFolded
-from .conversation_events import ContextNearLimit as ContextNearLimit
-from .conversation_events import ContextPinned as ContextPinned
-from .conversation_events import ContextUnpinned as ContextUnpinned
-from .conversation_events import ConversationBranched as ConversationBranched
-from .conversation_events import ConversationData as ConversationData
-from .conversation_events import ConversationEnded as ConversationEnded
-from .conversation_events import ConversationStarted as ConversationStarted
-from .conversation_events import Form as Form
-from .conversation_events import LayerHashes as LayerHashes
-from .conversation_events import LeftOut as LeftOut
-from .conversation_events import LibraryEntry as LibraryEntry
-from .conversation_events import MessageAdded as MessageAdded
-from .conversation_events import MessageData as MessageData
-from .conversation_events import MessageRemoved as MessageRemoved
-from .conversation_events import MessageReplaced as MessageReplaced
-from .conversation_events import PartKind as PartKind
-from .conversation_events import Pipeline as Pipeline
-from .conversation_events import Promotion as Promotion
-from .conversation_events import PromptAssembled as PromptAssembled
-from .conversation_events import PromptTotals as PromptTotals
-from .conversation_events import ProviderKind as ProviderKind
-from .conversation_events import ResultImage as ResultImage
-from .conversation_events import Role as Role
-from .conversation_events import Section as Section
-from .conversation_events import Shape as Shape
-from .conversation_events import SummarySet as SummarySet
-from .conversation_events import Text as Text
-from .conversation_events import Thinking as Thinking
-from .conversation_events import ToolCall as ToolCall
-from .conversation_events import ToolResult as ToolResult
-from .conversation_events import UsageReported as UsageReported
-from .memory_events import BESIDE_VAULTS as BESIDE_VAULTS
-from .memory_events import MemoryCommand as MemoryCommand
-from .memory_events import MemoryOutcome as MemoryOutcome
-from .memory_events import MemoryWriteEnded as MemoryWriteEnded
-from .memory_events import MemoryWritten as MemoryWritten
+from .call_events import *  # noqa: F403 - the catalogue is one module for those who read it
+from .conversation_events import *  # noqa: F403
+from .memory_events import *  # noqa: F403
 from .peer_events import LinkChanged as LinkChanged
 from .peer_events import RemoteEventsApplied as RemoteEventsApplied
 from .registry import CATALOGUE as CATALOGUE

@@ -10,10 +10,9 @@ from support.golden_log import EVERY
 from support.profiles import examples
 from support.random_log import NOTES, V, W, random_log
 
-from workspaced_events.errors import ActionError, Conflict, Paused
+from workspaced_events.errors import ActionError, Paused
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action, Planned, admit
-from workspaced_events.journal.idempotency import Seen
 from workspaced_events.journal.pause_buffer import PauseBuffer
 from workspaced_events.journal.view_diff import Snapshot, SnapshotTab, closed_views, differences
 from workspaced_events.limits import HELD_BYTES_MAX
@@ -184,29 +183,6 @@ class TestAPauseInBetween:
         world.publish([Action(c.NotePinned(note))], "two")
         world.resume()
         assert world.state.of(V).pins[note].publisher == "two"
-
-    def test_keeps_the_id_of_what_is_part_of_the_difference(self) -> None:
-        world, kept, gone = World(), Action(c.NotePinned(NoteId("a.md")), EventId("x")), NoteId("b.md")
-        world.pause()
-        world.publish([kept, Action(c.ActiveNoteSet(gone), EventId("y")), Action(c.ActiveNoteCleared())], "editor")
-        world.publish([kept], "editor")
-        ended = world.held.ended(world.now, "workspaced")
-        assert [(each.data, each.id) for each in ended] == [(c.PauseEnded(), None), (kept.data, "x")]
-
-    def test_refuses_an_id_that_names_another_held_action(self) -> None:
-        world = World()
-        world.pause()
-        world.publish([Action(c.NotePinned(NoteId("a.md")), EventId("x"))], "editor")
-        with pytest.raises(Conflict):
-            world.publish([Action(c.NotePinned(NoteId("b.md")), EventId("x"))], "editor")
-
-    def test_gives_no_id_that_the_log_knows_by_now(self) -> None:
-        world, seen = World(), dict[EventId, Seen]()
-        world.held = PauseBuffer(seen.get)
-        world.pause()
-        world.publish([Action(c.NotePinned(NoteId("a.md")), EventId("x"))], "editor")
-        seen[EventId("x")] = Seen(4, 1, None)
-        assert [each.id for each in world.held.ended(world.now, "workspaced")] == [None, None]
 
     @pytest.mark.thorough
     def test_is_bounded_by_what_fits_a_batch(self) -> None:

@@ -86,9 +86,6 @@ class TestAnEditorThatIsGone:
             pytest.param(None, others("work/plan.md", "c.md"), ("work/plan.md", [], ["c.md"]), id="the same tab"),
             pytest.param(None, singly("active_note_set", note="b.md"), ("b.md", [], []), id="a single note"),
             pytest.param(None, singly(TAB, note="x.md", source="search"), (None, [], ["x.md"]), id="a single tab"),
-            pytest.param(
-                None, singly(TAB, note="c.md", source="search"), (None, [], ["c.md"]), id="the same tab singly"
-            ),
         ],
     )
     def test_takes_nothing_that_others_show_or_published(

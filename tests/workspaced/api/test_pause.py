@@ -107,8 +107,6 @@ WITHOUT_A_LINK: dict[str, tuple[dict[str, Any], str]] = {
     "workspaced/link/approve": ({"origin": "abcd"}, "NOT_LINKED"),
     "workspaced/link/map": ({"folder": "/", "name": "notes"}, "NOT_LINKED"),
     "workspaced/link/remove": ({"origin": "abcd"}, "NOT_LINKED"),
-    "workspaced/link/rotate": ({}, "NOT_LINKED"),
-    "workspaced/link/renew": ({"code": "x"}, "NOT_LINKED"),
     "workspaced/link/leave": ({}, "NOT_LINKED"),
 }
 """They work during a pause: with these parameters each is refused for another reason, as there is no link."""

@@ -324,23 +324,6 @@ class TestASelectionInAView:
         assert look(client, "editor", "secret.md", **view) == []
 
 
-LONG = "\u0958" * 80 + ".md"
-"""A file may be called so: 243 bytes, of which NFC makes 483."""
-
-
-def test_a_note_whose_name_is_too_long_in_nfc_is_left_out_and_named(daemon: Any) -> None:
-    client = daemon().connect()
-    view = {"source": "editor", "active": LONG, "pins": [LONG, "b.md"], "tabs": [{"note": LONG}, {"note": "c.md"}]}
-    answer = client.call("workspaced/snapshot", {**view, "selection": {"startLine": 1, "endLine": 1}})
-    assert [each["note"] for each in answer["warnings"]] == [LONG]
-    state = client.state()
-    shown = [state["activeNote"], *(each["id"] for each in state["pinnedNotes"])]
-    assert [*shown, *(each["noteId"] for each in state["temporaryTabs"])] == [None, "b.md", "c.md"]
-    client.call("workspaced/snapshot", {**view, "active": "b.md"})
-    assert client.state()["activeNote"]["id"] == "b.md"
-    assert "warnings" not in client.call("workspaced/snapshot", {**view, "active": None, "pins": [], "tabs": []})
-
-
 def test_a_wrong_snapshot_is_refused_whole(shared: Any, client: Any) -> None:
     before = client.state()
     good = {"source": "editor", "active": None, "pins": [], "tabs": []}

@@ -246,21 +246,6 @@ def test_every_source_of_a_replay_leads_to_the_daemons_state(told: Any) -> None:
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
 
 
-def test_an_import_makes_a_log_a_daemon_goes_on_with(told: Any, daemon: Any) -> None:
-    export = told.cli("log", "export").stdout.encode()
-    other = daemon(start=False)
-    done = other.cli("log", "import", "-", "--data-dir", "data", stdin=export)  # below where it is called
-    assert done.returncode == 0, done.stderr
-    assert other.cli("replay", str(other.data), "--json").stdout == other.cli(
-        "replay", "-", "--json", stdin=export
-    ).stdout  # fmt: skip
-    again = other.cli("log", "import", "-", "--data-dir", str(other.data), stdin=export)
-    assert again.returncode == 2
-    assert other.cli("log", "verify", "--data-dir", str(other.data)).returncode == 0
-    other.vault = told.vault
-    assert other.start().connect().state()["pinnedNotes"]
-
-
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -273,12 +258,6 @@ def test_an_import_makes_a_log_a_daemon_goes_on_with(told: Any, daemon: Any) -> 
 )
 def test_what_is_no_export_is_refused(told: Any, text: bytes, code: int) -> None:
     assert told.cli("replay", "-", stdin=text).returncode == code
-
-
-def test_import_into_a_running_daemons_data_is_refused(told: Any) -> None:
-    export = told.cli("log", "export").stdout.encode()
-    done = told.cli("log", "import", "-", "--data-dir", str(told.data), stdin=export)
-    assert done.returncode == 3 and str(told.pid) in done.stderr
 
 
 # -- starting and stopping --

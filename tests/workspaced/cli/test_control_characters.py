@@ -28,10 +28,8 @@ NOT_RUN = {
         "serves, follows or sends",
     ),
     **dict.fromkeys(("completion", "manual", "path", "schema", "service install"), "the program's own words"),
-    **dict.fromkeys(("stop", "pause", "resume", "forget", "log import", "log salvage"), "ends or changes it"),
-    **dict.fromkeys(
-        ("approve", "invite", "join", "leave", "map", "new", "remove", "renew", "rotate"), "need a link"
-    ),
+    **dict.fromkeys(("stop", "pause", "resume", "forget", "log salvage"), "ends or changes it"),
+    **dict.fromkeys(("approve", "invite", "join", "leave", "map", "new", "remove"), "need a link"),
     "server-config": "needs a link",
 }
 """Commands that are not run here, by their name or the last word of it."""
@@ -120,7 +118,6 @@ def commands(running: Any) -> list[list[str]]:
         ["log", "shrink", data, "--when", "activeNote", "-o", shrunk],
         ["log", "verify", "--data-dir", data],
         ["replay", data],
-        ["replay", data, "--watch"],
         ["replay", data, "--verify"],
         *(["replay", data, "--prompt", prompt, *form] for form in ([], ["--without", note], ["--without", EVIL])),
         ["judge", two, "wrong", "--wanted", EVIL, "--why", EVIL],

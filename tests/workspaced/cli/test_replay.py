@@ -1,4 +1,4 @@
-"""`workspaced replay`: up to a place, of a vault, and step by step as text."""
+"""`workspaced replay`: up to a place, and of a vault."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.open import open_source
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
 
 V, W = VaultId("v"), VaultId("w")
 A, B = NoteId("a.md"), NoteId("b.md")
@@ -85,7 +85,6 @@ class TestUntil:
         self, replay: Any, until: str, seq: int
     ) -> None:
         assert json.loads(replay(EVENTS, "--json", "--until", until).out) == state_json(EVENTS[:seq])
-        assert len(replay(EVENTS, "--watch", "--json", "--until", until).out.splitlines()) == seq
 
     @pytest.mark.parametrize(
         ("until", "named"),
@@ -100,10 +99,9 @@ class TestUntil:
     def test_what_the_log_does_not_hold_is_refused_and_what_it_holds_is_named(
         self, replay: Any, until: str, named: list[str]
     ) -> None:
-        for flags in ([], ["--watch", "--json"]):
-            done = replay(EVENTS, "--until", until, *flags)
-            assert done.code == 2 and "INVALID_ARGUMENT" in done.err
-            assert all(each in done.err for each in named)
+        done = replay(EVENTS, "--until", until)
+        assert done.code == 2 and "INVALID_ARGUMENT" in done.err
+        assert all(each in done.err for each in named)
 
     def test_an_export_of_a_part_names_where_it_begins(self, replay: Any) -> None:
         done = replay(EVENTS[3:], "--until", "2")
@@ -117,39 +115,9 @@ class TestOfVault:
     def test_shows_that_vault(self, replay: Any, vault: VaultId) -> None:
         assert json.loads(replay(EVENTS, "--json", "--of-vault", vault).out) == state_json(EVENTS, vault)
 
-    @pytest.mark.parametrize("flags", [[], ["--watch"]])
-    def test_one_that_the_log_does_not_hold_is_refused(self, replay: Any, flags: list[str]) -> None:
-        done = replay(EVENTS, "--of-vault", "x", *flags)
+    def test_one_that_the_log_does_not_hold_is_refused(self, replay: Any) -> None:
+        done = replay(EVENTS, "--of-vault", "x")
         assert done.code == 2 and "v, w" in done.err
-
-
-class TestStepsAsText:
-    def test_every_event_is_a_block_with_what_it_changed(self, replay: Any) -> None:
-        blocks = replay(EVENTS, "--watch", "--utc").out.split("\n\n")
-        assert blocks[2].splitlines() == [
-            "3 note_pinned",
-            f"  {time_of(3).replace('T', ' ')} by ui in v",
-            '  note: "a.md"',
-            "  => pinned + a.md at 0",
-        ]
-        assert [block.split(maxsplit=1)[0] for block in blocks[:6]] == list("123456")
-
-    def test_as_json_they_are_events_with_their_changes(self, replay: Any) -> None:
-        steps = [json.loads(line) for line in replay(EVENTS, "--watch", "--json").out.splitlines()]
-        assert [step["event"] for step in steps] == [msgspec.to_builtins(event) for event in EVENTS]
-        assert [bool(step["changes"]) for step in steps] == [True, True, True, False, True, False]
-        steps_of_w = replay(EVENTS, "--watch", "--json", "--of-vault", "w").out.splitlines()
-        assert "temporaryTabs" in {change["field"] for change in json.loads(steps_of_w[3])["changes"]}
-        assert {"field": "pinnedNotes", "kind": "added", "id": "a.md", "at": 0}.items() <= {
-            key: value for key, value in steps[2]["changes"][0].items() if key != "after"
-        }.items()
-
-    @pytest.mark.parametrize(
-        ("raw", "text"), [(b'{"stars": 1.50, "of":"\\u001b"}', None), (b'["\xff"]', r'["\xff"]')]
-    )
-    def test_what_is_unknown_is_shown_as_it_stands(self, replay: Any, raw: bytes, text: str | None) -> None:
-        event = UnknownEvent(1, EventId("x"), time_of(1), "ui", V, kind="note_starred", data=msgspec.Raw(raw))
-        assert (text or raw.decode()) in replay([event], "--watch").out
 
 
 def test_reading_an_export_tells_how_far_it_is(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_output_fits_sixty_columns_and_breaks_no_word(asked: Any, command: list[
             assert set(line.split()) <= words, line
 
 
-@pytest.mark.parametrize("command", [["calls"], ["state"], ["replay", "DATA", "--watch"]])
+@pytest.mark.parametrize("command", [["calls"], ["state"], ["log", "find", "DATA", "--when", "activeNote"]])
 def test_times_are_local_and_utc_on_request(asked: Any, command: list[str]) -> None:
     arguments = [str(asked.data) if each == "DATA" else each for each in command]
     local = asked.cli(*arguments, env={"TZ": "XYZ-5:30"}).stdout

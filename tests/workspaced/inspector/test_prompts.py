@@ -14,8 +14,11 @@ from support.inspector import Inspector, environment_in
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
-from workspaced.finding.files import Shrunk, bundle_of
+from workspaced.finding.files import bundle_of
 from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.log_slice import cut
+from workspaced_events.replay.open import open_source
+from workspaced_tools.privacy.recording_redaction import under_pseudonyms
 from workspaced_tools.prompts.audit.prices import PackagedPrices, Tokens
 
 LETTER, KITCHEN = "letter-to-imke", "kitchen-questions"
@@ -263,8 +266,8 @@ def test_a_redacted_bundle_says_that_it_holds_no_texts_of_prompts(
     fresh: Callable[[Path], Prompts], tmp_path: Path
 ) -> None:
     file = tmp_path / "redacted.wsb"
-    with replay.open(INSTALLED) as log:
-        file.write_bytes(bundle_of(Shrunk("", None, list(log.events()), log.blob).part, redacted=True))
+    with open_source(INSTALLED) as source, under_pseudonyms(cut(source, since=1)) as redacted:
+        file.write_bytes(bundle_of(redacted.part))
     prompts = fresh(file)
     first = prompts.get("conversations")["conversations"][0]["conversation"]
     row = prompts.column(first)[0]

@@ -77,17 +77,14 @@ def linked(data: Path) -> tuple[Membership, str]:
 def test_what_is_sent_last_goes_with_the_link(tmp_path: Path) -> None:
     linked(tmp_path)
     changed(tmp_path, Link.leave)
-    assert not (tmp_path / FOLDER).exists()
+    assert [each.name for each in (tmp_path / FOLDER).iterdir()] == ["names"]
 
 
-def test_another_origin_of_the_same_link_has_what_to_ask_and_no_message_of_the_former(tmp_path: Path) -> None:
-    before, code = linked(tmp_path)
-    former = load_keys(tmp_path / FOLDER)
-    changed(tmp_path, lambda link: link.renew(code, SERVERS, None))
-    now, keys = load_membership(tmp_path / FOLDER), load_keys(tmp_path / FOLDER)
-    assert now is not None and keys is not None and former is not None
-    assert (now.link, now.roster, now.asks) == (before.link, None, (ASK,)) and keys.origin != former.origin
-    assert load_sent(tmp_path / FOLDER) == Sent()
+def test_which_names_have_left_is_known_to_who_joins_again(tmp_path: Path) -> None:
+    _made, code = linked(tmp_path)
+    changed(tmp_path, Link.leave)
+    anyio.run(lambda: link_of(tmp_path).join(code, SERVERS, "desk"))
+    assert load_membership(tmp_path / FOLDER) is not None and load_keys(tmp_path / FOLDER) is not None
     assert SharedNames(tmp_path / FOLDER).holds(LINKED, NOTE)
 
 

@@ -70,9 +70,10 @@ def test_a_copied_data_directory_is_noticed(daemon: Factory, server: NatsServer)
     until_linked(laptop, lambda found: not found["sent"]["unsent"])
     copied.start()
     found = until_linked(copied, lambda found: found["state"] == "ORIGIN_TAKEN")
-    assert "renew" in found["problem"]["fix"]
+    assert "join again" in found["problem"]["fix"]
     code = cli(laptop, "invite")["code"]
-    assert cli(copied, "renew", code)["origin"] != status(laptop)["origin"]
+    cli(copied, "leave")
+    assert cli(copied, "join", code, "--servers", server.url)["origin"] != status(laptop)["origin"]
     until_linked(copied, lambda found: found["state"] == "connected" and len(found["members"]) == 3)
 
 
@@ -136,7 +137,7 @@ def test_a_cluster_that_loses_its_leader_carries_on(
     daemon: Factory, tmp_path: Path, lose: Callable[[NatsServer], None]
 ) -> None:
     with nats_cluster(tmp_path / "cluster") as cluster:
-        asyncio.run(make_stream(cluster.urls[0], stream_config(replicas=3)))
+        asyncio.run(make_stream(cluster.urls[0], stream_config() | {"num_replicas": 3}))
         laptop, desk = linked(daemon, cluster)
         publish(laptop, "active_note_set", note="plan.md")
         until(desk, "get_current_note", lambda answer: answer["success"])

@@ -43,11 +43,25 @@ async def huge_frame(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
         await writer.drain()
 
 
+async def huge_line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await greet(reader, writer)
+    writer.write(b"INFO ")
+    for _ in range(900):
+        writer.write(b"x" * MIB)
+        await writer.drain()
+
+
 async def huge_greeting(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.write(b"INFO ")
     for _ in range(900):
         writer.write(b"x" * MIB)
         await writer.drain()
+
+
+async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await greet(reader, writer)
+    writer.write(b"INFO {\r\n")
+    await reader.read()
 
 
 async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -98,12 +112,18 @@ async def state_with(serve: Serve) -> str:
 
 
 @pytest.mark.parametrize(
-    ("serve", "code"), [(huge_frame, "SERVER_MISBEHAVES"), (huge_greeting, "AWAY")], ids=["frame", "greeting"]
+    ("serve", "code"),
+    [(huge_frame, "SERVER_MISBEHAVES"), (huge_line, "SERVER_MISBEHAVES"), (huge_greeting, "AWAY")],
+    ids=["frame", "line", "greeting"],
 )
-def test_what_no_server_sends_costs_the_connections_process_at_most(serve: Serve, code: str) -> None:
+def test_what_no_server_sends_ends_the_connection_before_it_costs_memory(serve: Serve, code: str) -> None:
     before = resident_mib()
     assert asyncio.run(state_with(serve)) == code
     assert resident_mib() - before < 100
+
+
+def test_what_cannot_be_understood_ends_the_connection() -> None:
+    assert asyncio.run(state_with(nonsense)) == "SERVER_MISBEHAVES"
 
 
 @pytest.mark.parametrize("serve", [http, silent, answers_nothing], ids=lambda serve: serve.__name__)

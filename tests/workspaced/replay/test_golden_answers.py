@@ -54,7 +54,6 @@ def test_row_15_answers_and_prompts_are_equal_bytes_under_any_seed_zone_and_loca
         ("-c", ANSWERS, str(data.data)),
         ("-m", "workspaced", "replay", str(data.data), "--verify", "--json"),
         ("-m", "workspaced", "replay", str(data.data), "--json"),
-        ("-m", "workspaced", "replay", str(data.data), "--watch", "--json"),
     ):
         first, *others = (said(place, *command) for place in PLACES)
         assert first.count(b"\n") >= 1 and all(other == first for other in others), command

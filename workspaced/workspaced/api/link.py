@@ -79,8 +79,6 @@ METHODS: Final = {
     "workspaced/link/approve": _method(OneOrigin, lambda link, it: link.approve(it.origin)),
     "workspaced/link/map": _method(MapVault, lambda link, it: link.map_vault(it.folder, it.name, it.replicate)),
     "workspaced/link/remove": _method(OneOrigin, lambda link, it: link.remove(it.origin)),
-    "workspaced/link/rotate": _method(NoLinkParams, lambda link, _: link.rotate()),
-    "workspaced/link/renew": _method(Join, lambda link, it: link.renew(it.code, it.servers, it.machine)),
     "workspaced/link/leave": _method(NoLinkParams, lambda link, _: link.leave()),
     "workspaced/link/status": _method(NoLinkParams, lambda link, _: {"link": link.status()}, writes=False),
 }

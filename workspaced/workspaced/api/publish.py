@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.ids import COMPONENT_BYTES_MAX, NoteId, VaultId, note_id
+from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.journal.submissions import Outcome, Receipt
-from workspaced_events.journal.view_diff import Snapshot, without_long_paths
-from workspaced_events.limits import NOTE_ID_CHARS_MAX, SOURCE_CHARS_MAX
+from workspaced_events.journal.view_diff import Snapshot
+from workspaced_events.limits import SOURCE_CHARS_MAX
 from workspaced_events.schema.catalogue import CATALOGUE
 from workspaced_tools.errors import SharingOff, ToolError
 from workspaced_tools.notes.note import NoteFailure
@@ -27,10 +27,6 @@ from ..service.service import Service
 from ..service.session import DEFERRED, Method, Session
 from ..vaults.served_vault import ServedVault
 
-_TOO_LONG: Final = (
-    f"Its path is too long in NFC: at most {NOTE_ID_CHARS_MAX} characters, {COMPONENT_BYTES_MAX} bytes for "
-    "one name. Rename the file; until then it is not recorded."
-)
 _NOTES_MAX: Final = 20
 """So many notes of one batch are looked at."""
 
@@ -75,31 +71,22 @@ async def _checked(session: Session, params: Publish) -> Any:
     return {**_receipts(service, outcome, is_held), "warnings": warnings}
 
 
-class LeftOut(msgspec.Struct, frozen=True):
-    """A note of a snapshot that is not recorded."""
-
-    note: str
-    message: str
-
-
 def snapshot(session: Session, request_id: RequestId | None, params: Snapshot) -> Any:
     is_empty = params.active is None and not params.tabs and not params.pins
     session.service.views.shown(params.source, session, params.vault, is_empty=is_empty)
-    kept, long = without_long_paths(params)
-    done = _receipts_to(session, request_id, [LeftOut(note, _TOO_LONG) for note in long])
+    done = _receipts_to(session, request_id)
     session.service.publishing.publish_snapshot(
-        kept, done, inferred=session.inferred, client=session, line_bytes=session.line_bytes
+        params, done, inferred=session.inferred, client=session, line_bytes=session.line_bytes
     )
     return DEFERRED
 
 
-def _receipts_to(session: Session, request_id: RequestId | None, left_out: Sequence[LeftOut] = ()) -> Published:
+def _receipts_to(session: Session, request_id: RequestId | None) -> Published:
     def done(outcome: Outcome, is_held: bool) -> None:
         if isinstance(outcome, WorkspacedError):
             session.fail(request_id, outcome)
         else:
-            warnings = {"warnings": left_out} if left_out else {}
-            session.answer(request_id, {**_receipts(session.service, outcome, is_held), **warnings})
+            session.answer(request_id, _receipts(session.service, outcome, is_held))
 
     return done
 

@@ -8,7 +8,6 @@ import msgspec
 
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, WorkspacedError
-from workspaced_events.finding.predicate import Command
 from workspaced_events.schema.catalogue import MessageAdded, PromptAssembled
 from workspaced_tools.prompts.audit.prices import Prices, Tokens
 from workspaced_tools.prompts.audit.supposed import Notes
@@ -117,9 +116,3 @@ def _judge(answer: Answer, check: Callable[[str], bool | None]) -> None:
         answer.verdict, answer.why = "unknown", f"{error.message} {error.hint}".strip()
         return
     answer.verdict = "unknown" if is_right is None else "right" if is_right else "wrong"
-
-
-def command_check(command: str, timeout_s: float) -> Callable[[str], bool | None]:
-    """A check by a shell command, which gets the answer on its standard input."""
-    run = Command(command, timeout_s=timeout_s)
-    return lambda text: run.says(text.encode() + b"\n", "for the answer")

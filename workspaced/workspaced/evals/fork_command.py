@@ -41,7 +41,8 @@ class Forked(msgspec.Struct, frozen=True):
     def run(self, log: str) -> int:
         """Prints the prompt and the answers; returns the exit code."""
         from ..settings.prices import current_prices
-        from .fork import command_check, fork
+        from .check import Check
+        from .fork import fork
         from .models import Models
 
         assert self.prompt is not None
@@ -54,7 +55,7 @@ class Forked(msgspec.Struct, frozen=True):
                 "--check is about the answers of models.", hint="Name them with --model and --base-url."
             )
         models = Models(self.base_url, timeout_s=self.timeout_s) if self.base_url is not None else None
-        check = command_check(self.check, self.timeout_s) if self.check is not None else None
+        check = Check(self.check, self.timeout_s) if self.check is not None else None
         prices, _ = current_prices()
         with read_log(log) as opened:
             if opened.damage is not None:

@@ -13,17 +13,18 @@ from typing import Final, Literal
 import msgspec
 
 from workspaced_events.errors import Busy, InvalidArgument, LogDamaged, LogUnreadable, WorkspacedError
-from workspaced_events.finding.bisect import Found, follow, never_true
-from workspaced_events.finding.predicate import Expression
+from workspaced_events.finding.expression import Expression
+from workspaced_events.finding.first_event import Found, follow, never_true
 from workspaced_events.finding.shrink import Shrinking
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.workspace_fold import apply, fold_all
-from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
 
-from .files import Shrunk, shows_under_pseudonyms
+from .files import part_of
 
 _INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
 """They are all in memory while they are shrunk."""
@@ -74,7 +75,6 @@ class Search:
         shrunk: the smallest log so far.
         origins: for ids of shrunk events their sequences in the inspected log.
         seen: where calls and prompts saw it; None: none did, or it is not known yet.
-        shows_redacted: whether the shrunk log shows it under pseudonyms too.
         failure: why it failed.
     """
 
@@ -89,10 +89,9 @@ class Search:
         self.phase: Phase = "finding"
         self.read = self.given = self.left = self.asked = 0
         self.found: Found | None = None
-        self.shrunk: Shrunk | None = None
+        self.shrunk: Slice | None = None
         self.origins: dict[str, int] = {}
         self.seen: Seen | None = None
-        self.shows_redacted = False
         self.failure: WorkspacedError | None = None
 
     @property
@@ -139,7 +138,7 @@ class Search:
         """Raises ALREADY_TRUE, NeverTrue, InvalidArgument: there is no such event."""
         found, last = follow(source, self._expression, self._passed)
         if found is None:
-            raise never_true(self._expression, last, f"It is true after none of the {self.read} events.")
+            raise never_true(self._expression, last)
         return found
 
     def _passed(self, _event: Event) -> None:
@@ -188,16 +187,9 @@ class Search:
         self.left, self.asked = left, asked
 
     def _keep(self, source: Source, events: list[Event]) -> None:
-        shrunk = Shrunk(self.text, self.vault, events, source.blob)
         self.origins = _origins(source, {event.id for event in events})
         self.left = len(events)
-        self.shows_redacted = shows_under_pseudonyms(shrunk, self._is_true_plainly)
-        self.shrunk = shrunk
-
-    def _is_true_plainly(self, events: list[Event]) -> bool:
-        """Whether events show it; unwatched, since a stopped search tells it too."""
-        vault = VaultId(self.vault) if self.vault is not None else None
-        return Expression(self.text, vault)(fold_all(events, EMPTY))
+        self.shrunk = part_of(events, source)
 
 
 def _origins(source: Source, ids: set[str]) -> dict[str, int]:

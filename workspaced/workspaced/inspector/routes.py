@@ -25,15 +25,12 @@ from .views.asked.call import (
 )
 from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
 from .views.asked.search import (
-    BundleParameters,
     ExpressionParameters,
-    FileParameters,
     SearchShown,
     StartParameters,
     Tried,
     Vocabulary,
     bundle,
-    pytest_file,
     search,
     start,
     stop,
@@ -137,8 +134,7 @@ ROUTES: Final = (
     Route("/api/search/stop", stop, NoParameters, SearchShown, "POST"),
     Route("/api/search/words", words, MomentParameters, Vocabulary),
     Route("/api/search/tried", tried, ExpressionParameters, Tried),
-    Route("/api/search/bundle", bundle, BundleParameters, None),
-    Route("/api/search/test", pytest_file, FileParameters, None),
+    Route("/api/search/bundle", bundle, NoParameters, None),
 )
 
 ANSWERS: Final = tuple(dict.fromkeys((*(each.answer for each in ROUTES if each.answer is not None), *MESSAGES)))

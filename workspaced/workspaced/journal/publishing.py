@@ -89,7 +89,6 @@ class Publishing:
         size_bytes = line_bytes + ACTION_BYTES * len(actions)
 
         def plan(now: Planned) -> list[Action]:
-            self._views.published(now.state, actions, source)
             return self._without_texts(actions, now.state.current)
 
         self._submit(plan, source, done, client=client, size_bytes=size_bytes)

@@ -14,6 +14,8 @@ import msgspec
 from workspaced_events.escaping import escape_control
 from workspaced_events.ids import OriginId
 
+STREAM: Final = "WORKSPACED"
+"""The stream on a server that keeps the messages of all links."""
 PREFIX: Final = "workspaced"
 """What every subject of ours begins with on a server."""
 SubjectName = OriginId | str

@@ -109,13 +109,6 @@ def map_command(**params: Any) -> None:
     output(answer, _vault(answer))
 
 
-@link_command.command("rotate")
-@daemon_options
-def rotate_command() -> None:
-    """Give all machines a new key for what is sent from now on."""
-    output(_changed("rotate"), "a new key is in use")
-
-
 @link_command.command("leave")
 @daemon_options
 def leave_command() -> None:
@@ -123,25 +116,11 @@ def leave_command() -> None:
     output(_changed("leave"), "left the link")
 
 
-@link_command.command("renew")
-@click.argument("code")
-@daemon_options
-def renew_command(code: str) -> None:
-    """Become another machine of the same link, with a new invitation: after the data directory was copied."""
-    answer = _changed("renew", code=code)
-    output(answer, f"this machine is now {answer['origin']}")
-
-
 def _changed(method: str, **params: Any) -> Any:
     return ask(f"workspaced/link/{method}", params, write=True)
 
 
 @link_command.command("server-config")
-@click.option("--stream", default="WORKSPACED", show_default=True, help="The stream's name.")
-@click.option("--domain", metavar="NAME", help="The JetStream domain.")
-@click.option(
-    "--replicas", type=click.Choice(["1", "3", "5"]), default="1", help="How many servers of a cluster keep it."
-)
 @click.option("--create", metavar="URL", help="Make the stream on this server.")
 @click.option(
     "--credentials",
@@ -149,17 +128,16 @@ def _changed(method: str, **params: Any) -> Any:
     help="The operator's, with --create (default: those of `[link]`).",
 )
 @json_option
-def server_config_command(
-    stream: str, domain: str | None, replicas: str, create: str | None, credentials: Path | None
-) -> None:
+def server_config_command(create: str | None, credentials: Path | None) -> None:
     """Print what the operator of the NATS server applies, once: the stream, and a daemon's permissions."""
     from .carrying.server_config import permissions, stream_config
 
-    config, allowed = stream_config(stream, replicas=int(replicas)), permissions(stream, domain)
     if create is not None:
-        _create(config, create, domain, credentials)
-    answer = {"stream": config, "permissions": allowed, "created": create is not None}
-    output(answer, f"stream {stream} is on {create.rpartition('@')[2]}" if create is not None else _print_config)
+        _create(create, credentials)
+    config = stream_config()
+    answer = {"stream": config, "permissions": permissions(), "created": create is not None}
+    said = f"stream {config['name']} is on {create.rpartition('@')[2]}" if create is not None else _print_config
+    output(answer, said)
 
 
 def _print_config(answer: dict[str, Any]) -> None:
@@ -172,22 +150,21 @@ def _print_config(answer: dict[str, Any]) -> None:
     say_text(f"\nA daemon's permissions on the server:\n{json.dumps(answer['permissions'], indent=2)}", err=True)
 
 
-def _create(config: dict[str, Any], server: str, domain: str | None, credentials: Path | None) -> None:
+def _create(server: str, credentials: Path | None) -> None:
     from ..settings.link import LinkSettings
     from ..settings.settings import load_settings
     from .carrying.server_config import create_stream
 
-    named = {"servers": (server,), "stream": config["name"], "domain": domain, "credentials": credentials}
-    link = load_settings().link.model_dump(exclude_unset=True)
-    link |= {name: value for name, value in named.items() if value is not None}
+    link = load_settings().link.model_dump(exclude_unset=True) | {"servers": (server,)}
+    if credentials is not None:
+        link["credentials"] = credentials
     try:
         settings = LinkSettings.model_validate(link)
     except ValueError:
         raise InvalidArgument(
-            f"No URL of a NATS server, or no name of a stream: {server[:200]!r}, {config['name'][:200]!r}.",
-            hint="Write nats://HOST:4222 or tls://HOST:4222; names are letters, digits, _ and -.",
+            f"No URL of a NATS server: {server[:200]!r}.", hint="Write nats://HOST:4222 or tls://HOST:4222."
         ) from None
-    asyncio.run(create_stream(settings, config))
+    asyncio.run(create_stream(settings))
 
 
 @link_command.command("status")

@@ -46,7 +46,8 @@ logger = logging.getLogger(__name__)
 FOLDER: Final = "link"
 NAME_CHARS_MAX: Final = 64
 INVITATIONS_MAX: Final = 32
-_FILES: Final = ("link.json", "outbox", "origin.json", "names")
+_FILES: Final = ("link.json", "outbox", "origin.json")
+"""Of one origin. Beside them lie the hashes of all names that have left this machine."""
 
 
 class Link:
@@ -264,7 +265,7 @@ class Link:
         async with self._changing:
             self._check_unlinked()
             # What another origin has sent is not this one's; a crash while leaving may have left it.
-            await self._threads.run(_remove_files, self._folder, _FILES[:-1])
+            await self._threads.run(_remove_files, self._folder)
             await self._threads.run(save_keys, self._folder, keys)
             self._keys = keys
             await self._keep(membership)
@@ -350,18 +351,6 @@ class Link:
         await self.change(_with_roster(lambda roster: without_member(roster, gone.origin, last)))
         return shown(gone)
 
-    async def rotate(self) -> dict[str, Any]:
-        """Gives every member a new key.
-
-        Raises:
-            WorkspacedError: NOT_LINKED, NOT_CREATOR.
-        """
-        from .keys.roster import rotated
-
-        self._as_creator()
-        await self.change(_with_roster(rotated))
-        return {"epoch": self._as_creator()[2].epoch}
-
     async def map_vault(self, folder: str, name: str, replicate: Replicate) -> dict[str, Any]:
         """Says which vault of the link a vault of this machine is.
 
@@ -389,38 +378,12 @@ class Link:
         linked = self._as_member()[1].vaults[vault].linked
         return {"vault": vault, "name": name, "linked": linked, "replicate": replicate}
 
-    async def renew(self, code: str, servers: tuple[str, ...], machine: str | None) -> dict[str, Any]:
-        """Becomes another origin of the same link, with an invitation: after a data directory was copied.
-
-        Raises:
-            WorkspacedError: NOT_LINKED.
-            InvalidArgument: this is no code of that link.
-        """
-        from .keys.invitation import read_code
-
-        membership = self._membership
-        if membership is None:
-            raise _not_linked()
-        if read_code(code).link != membership.link:
-            raise InvalidArgument(
-                "The code is of another link.", hint="Leave this link first, then join that one."
-            )
-        await self._leave(_FILES[:-1])  # which names have left stays known
-        renewed = await self.join(code, servers or membership.servers, machine or membership.machine)
-        if membership.asks:
-            await self.change(lambda now: replace(now, asks=membership.asks))
-        return renewed
-
     async def leave(self) -> dict[str, Any]:
-        """Leaves the link, and forgets its keys.
+        """Leaves the link, and forgets its keys. Which names of notes have left stays known, as hashes.
 
         Raises:
             WorkspacedError: NOT_LINKED.
         """
-        await self._leave(_FILES)
-        return {}
-
-    async def _leave(self, files: tuple[str, ...]) -> None:
         async with self._changing:
             if self._membership is None and self._failed is None:
                 raise _not_linked()
@@ -428,9 +391,10 @@ class Link:
             self._restart.set()
             while self._live is not None:  # it may still be keeping what it sends
                 await self._ended.wait()
-            await self._threads.run(_remove_files, self._folder, files)
+            await self._threads.run(_remove_files, self._folder)
         if self._tail.state.peers.own is not None:
             await self._publishing.record([Action(LinkChanged())])
+        return {}
 
     def _check_unlinked(self) -> None:
         check_installed()
@@ -563,8 +527,8 @@ def _machine() -> str:
     return (platform.node() or "machine")[:NAME_CHARS_MAX]
 
 
-def _remove_files(folder: Path, names: tuple[str, ...]) -> None:
-    for name in names:
+def _remove_files(folder: Path) -> None:
+    for name in _FILES:
         (folder / name).unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()

@@ -180,7 +180,7 @@ class Sender:
             raise OriginTaken(
                 "ORIGIN_TAKEN",
                 "Another daemon sends in this machine's name: its data directory is a copy, or an older backup.",
-                "`workspaced link renew` on one of the two makes it a machine of its own.",
+                "`workspaced link leave` on one of the two, then join again, makes it a machine of its own.",
             )
 
     async def _publish(self, sent: Sent, after: int) -> int:

@@ -67,6 +67,6 @@ async def check_texts(service: Service) -> None:
 
 
 def _check_texts(service: Service) -> None:
-    service.blobs.examine(texts_of_tail(service.blobs.disk, service.log))
+    service.blobs.examine(texts_of_tail(service.log))
     for trouble in service.blobs.troubles:
         logger.warning("damaged: %s", trouble)

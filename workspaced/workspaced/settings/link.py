@@ -5,8 +5,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-STREAM = "WORKSPACED"
-
 
 class TlsSettings(BaseModel):
     """Certificates; without them those of the system are trusted, and none is shown."""
@@ -31,9 +29,5 @@ class LinkSettings(BaseModel):
     credentials: Path | None = None
     """A file with a NATS `.creds`, an nkey seed, `USER:PASSWORD` or a token; read at each connection."""
     tls: TlsSettings | None = None
-    stream: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = STREAM
-    """The name of the stream that the operator has made."""
-    domain: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
-    """The JetStream domain, where a leaf node has its own."""
     replicate_selection_text: bool = False
     """Whether the text that is selected is shared too; its lines are."""

@@ -81,12 +81,6 @@ vault_option = click.option(
 )
 
 
-def check_visibility(*, redact: bool, with_visibility: bool) -> None:
-    """Raises UsageError: both options are set."""
-    if redact and with_visibility:
-        raise click.UsageError("Redaction leaves out which notes are withheld: give one of the two options.")
-
-
 def check_client(name: str) -> None:
     """Raises UsageError: no client has such a name."""
     if not 1 <= len(name) <= CLIENT_NAME_CHARS_MAX:

@@ -21,7 +21,7 @@ from ...__about__ import __version__
 from ...errors import SettingsInvalid
 from ...settings.settings import Settings, load_settings
 from ...terminal.log import open_log
-from ...terminal.options import check_visibility, daemon_options, given, visibility_option
+from ...terminal.options import daemon_options, given, visibility_option
 from ...terminal.output import output, print_warnings, segment_progress, write_lines
 from ...terminal.printing import counted, say
 
@@ -78,7 +78,8 @@ def bundle_command(
     """
     if last is not None and since is not None:
         raise click.UsageError("--last counts back from the end; with --from leave it out.")
-    check_visibility(redact=redact, with_visibility=with_visibility)
+    if redact and with_visibility:
+        raise click.UsageError("Redaction leaves out which notes are withheld: give one of the two options.")
     with ExitStack() as open_until_written:
         source = open_until_written.enter_context(open_log(data_dir))
         draft = open_until_written.enter_context(tempfile.SpooledTemporaryFile(_SPOOLED_BYTES_MAX))

@@ -1,10 +1,7 @@
 """`workspaced log`: backup, export, import, verify, search, show."""
 
-import secrets
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -19,9 +16,9 @@ from workspaced_events.log.lock import LogLock
 from workspaced_events.log.salvage import AFTER_DAMAGE, salvage
 from workspaced_events.log.scan import Scan, Sink
 from workspaced_events.privacy.erasure import finish_forgetting
-from workspaced_events.replay.blob_check import Examined, NamedBlobs, put_imported
+from workspaced_events.replay.blob_check import Examined, NamedBlobs
 from workspaced_events.replay.indexed_events import IndexedEvents
-from workspaced_events.replay.json_lines import export_lines, import_events, read_export
+from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event, Lane
 
@@ -31,7 +28,6 @@ from ...finding.command import find_command, shrink_command
 from ...settings.settings import load_settings
 from ...terminal.log import checked_log, log_directory
 from ...terminal.options import (
-    check_visibility,
     complain_of_blobs,
     daemon_options,
     given,
@@ -163,23 +159,16 @@ def backup_command(to: Path, data_dir: Path | None) -> None:
 @click.option(
     "-o", "--output", "to", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output."
 )
-@click.option("--redact", is_flag=True, help="Put pseudonyms for names, paths and texts.")
 @visibility_option
 @data_dir_option
 @daemon_options
-def export_command(to: Path | None, redact: bool, with_visibility: bool, data_dir: Path | None) -> None:
-    """Print the log as JSON Lines: a header, then one event a line. With --json and -o, report what was written.
-
-    A redacted export folds to the same state under other names. It still shows what happened when, the structure
-    of folders and texts, and the length of every word; equal words stay equal.
-    """
-    check_visibility(redact=redact, with_visibility=with_visibility)
-    make = _redacted_lines if redact else partial(export_lines, visibility=with_visibility)
+def export_command(to: Path | None, with_visibility: bool, data_dir: Path | None) -> None:
+    """Print the log as JSON Lines: a header, then one event a line. With --json and -o, tell what was written."""
     count = 0
 
     def lines() -> Iterator[bytes]:
         nonlocal count
-        for count, line in enumerate(make(log_id, events)):  # noqa: B007 - the first line is no event
+        for count, line in enumerate(export_lines(log_id, events, visibility=with_visibility)):  # noqa: B007 - the first line is no event
             yield line
 
     log_id, events, damage = _events(data_dir)
@@ -187,7 +176,7 @@ def export_command(to: Path | None, redact: bool, with_visibility: bool, data_di
     if damage is not None:
         raise damage
     if given("json") and to is not None:
-        print_json({"output": str(to), "events": count, "redacted": redact})
+        print_json({"output": str(to), "events": count})
 
 
 def _events(data_dir: Path | None) -> tuple[str, IndexedEvents, LogDamaged | None]:
@@ -196,33 +185,6 @@ def _events(data_dir: Path | None) -> tuple[str, IndexedEvents, LogDamaged | Non
     with segment_progress("verifying") as progress:
         index = source.index(progress)
     return source.log_id, IndexedEvents(index, source.start.seq), index.damage
-
-
-def _redacted_lines(_log_id: str, events: Iterable[Event]) -> Iterator[bytes]:
-    """An export under a key that is not kept. Omits the log's id, because clocks that agents saw contain it."""
-    from workspaced_events.privacy.event_redaction import Redactor
-    from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
-    from workspaced_tools.tools.registry import TOOLS
-
-    argument_names = {name for tool in TOOLS.values() for name in tool.input_schema["properties"]}
-    redactor = Redactor(Pseudonyms(secrets.token_bytes(KEY_BYTES)), argument_names)
-    return export_lines("", map(redactor.event, events), redacted=True)
-
-
-@log_command.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--data-dir", type=click.Path(path_type=Path), required=True, metavar="D", help="A new directory.")
-@json_option
-def import_command(file: Path, data_dir: Path) -> None:
-    """Make a new log of an export. FILE may be - for standard input."""
-    data_dir = data_dir.absolute()
-    own_folder(data_dir, "data")
-    with closing(LogLock(data_dir)), sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
-        disk = RealDisk(data_dir)
-        last = import_events(disk, read_export(lines, str(file)), version=__version__, now=system_clock())
-        put_imported(disk, last)
-    report = {"events": last, "dataDir": str(data_dir)}
-    output(report, lambda _: say(f"{last} events imported into {data_dir}", err=True))
 
 
 @log_command.command("verify")
@@ -272,8 +234,7 @@ def verify_command(data_dir: Path | None) -> int:
         say("The last line was never completed, so never acknowledged; the next start puts it aside.")
     events = f"{counted(count, 'event')} in {counted(scan.segments, 'segment')}"
     say(f"{events}, up to sequence {scan.tail.seq}: verified.")
-    left = f" {blobs.not_exported} are not here: the log was made of an export." if blobs.not_exported else ""
-    say(f"{blobs.whole} texts that it names are whole.{left}")
+    say(f"{blobs.whole} texts that it names are whole.")
     if blobs.served or blobs.swept:
         say(f"Of what agents were shown {blobs.served} blobs are whole, {blobs.swept} were swept.")
     return 0
@@ -282,9 +243,8 @@ def verify_command(data_dir: Path | None) -> int:
 def _blobs_json(blobs: Examined) -> dict[str, Any]:
     return {
         "blobs": {
-            "named": blobs.whole + blobs.not_exported + len(blobs.damaged),
+            "named": blobs.whole + len(blobs.damaged),
             "whole": blobs.whole,
-            "notExported": blobs.not_exported,
             "damaged": blobs.damaged,
         },
         "served": {

@@ -1,7 +1,6 @@
 """`workspaced replay`; with `--verify` it repeats recorded calls and prompts and shows the first that differs."""
 
 import difflib
-import sys
 from collections import Counter
 from typing import Any
 
@@ -11,23 +10,20 @@ import msgspec
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.projections.state_diff import changes
-from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.blob_check import NamedBlobs
-from workspaced_events.replay.position import Position, also_named, feed_until, parse_position, place_until
+from workspaced_events.replay.position import Position, feed_until, parse_position
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import DirectorySource, ExportSource, Source, StoredSource
-from workspaced_events.schema.catalogue import Event, PromptOverlaid, UnknownEvent
+from workspaced_events.replay.source import DirectorySource, ExportSource, Source
+from workspaced_events.schema.catalogue import PromptOverlaid, UnknownEvent
 
 from ...errors import SettingsInvalid
 from ...evals.fork_command import Forked, fork_options
 from ...terminal.log import open_log
 from ...terminal.options import complain_of_blobs, given, json_option, utc_option
 from ...terminal.output import output, print_warnings, segment_progress
-from ...terminal.printing import counted, print_json, say, say_difference, say_text
+from ...terminal.printing import counted, print_json, say, say_difference
 from ...terminal.state_text import print_state
-from ...terminal.step_text import step_block
 
 
 @click.command()
@@ -35,22 +31,16 @@ from ...terminal.step_text import step_block
 @click.option(
     "--until", metavar="SEQ|TIME", help="Fold up to this event, or to the last one at or before this time."
 )
-@click.option("--watch", "is_watched", is_flag=True, help="Step through the events, forwards and backwards.")
 @click.option("--verify", "is_verified", is_flag=True, help="Make every recorded call again and compare.")
 @click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
 @fork_options
 @utc_option
 @json_option
-def replay_command(
-    log: str, until: str | None, is_watched: bool, is_verified: bool, of_vault: str | None, forked: Forked
-) -> int:
+def replay_command(log: str, until: str | None, is_verified: bool, of_vault: str | None, forked: Forked) -> int:
     """Fold LOG without a daemon and print the state it leads to; or give one of its prompts to models.
 
     LOG is a data directory, an export, a bundle, or - for standard input. A TIME is ISO 8601, of UTC unless it
     says otherwise.
-
-    --watch shows each event, what it changed, and the state. Not in a terminal it prints them one after the other;
-    with --json as {"event", "changes"}, one a line.
 
     --verify runs every call over what it read then, and compares the answers byte for byte. Exit code 1 where one
     differs, 3 where something cannot be compared, unless a sweep or a version explains it, 4 where a text that the
@@ -60,13 +50,9 @@ def replay_command(
     what the log holds. The key is that in OPENAI_API_KEY. Exit code 1 where a model gave no answer, or --check
     does not call it right.
     """
-    if is_watched and is_verified:
-        raise SettingsInvalid("Expected --watch or --verify, got both.")
     if forked.prompt is not None:
-        if is_watched or is_verified or until is not None or of_vault is not None:
-            raise SettingsInvalid(
-                "--prompt is about one prompt: leave --until, --watch, --verify, --of-vault out."
-            )
+        if is_verified or until is not None or of_vault is not None:
+            raise SettingsInvalid("--prompt is about one prompt: leave --until, --verify, --of-vault out.")
         return forked.run(log)
     place = parse_position(until) if until is not None else None
     vault = VaultId(of_vault) if of_vault is not None else None
@@ -78,12 +64,7 @@ def replay_command(
                 feed_until(source, place, named)
                 complain_of_blobs(named.examine(RealDisk(source.root)).damaged)
             return code
-        if not is_watched:
-            _print_end(source, place, vault)
-        elif not given("json") and _in_terminal():
-            _step(source, place, vault)
-        else:
-            _print_steps(source, place, vault)
+        _print_end(source, place, vault)
     return 0
 
 
@@ -99,55 +80,11 @@ def _print_end(source: Source, until: Position | None, vault: VaultId | None) ->
     output(_state_json(replayed.state, vault), tell)
 
 
-def _print_steps(source: Source, until: Position | None, vault: VaultId | None) -> None:
-    state, state_json, as_json = source.start, to_json(source.start, vault), given("json")
-
-    def print_each(events: list[Event]) -> None:
-        nonlocal state, state_json
-        steps: list[dict[str, Any]] = []
-        for event in events:
-            state, before = apply(state, event), state_json
-            state_json = to_json(state, vault)
-            differences = changes(before, state_json)
-            if as_json:
-                steps.append({"event": event, "changes": differences})
-            else:
-                say_text(f"{step_block(event, differences)}\n")
-        print_json(*steps)
-
-    print_warnings(feed_until(source, until, print_each))
-    _state_json(state, vault)
-
-
-def _step(source: StoredSource, until: Position | None, vault: VaultId | None) -> None:
-    from .step_terminal import watch
-    from .stepper import Stepper, Tape
-
-    if isinstance(until, str):
-        place = place_until(source, until)
-        print_warnings(also_named(until, place.also))
-        until = place.seq
-    with segment_progress("reading") as progress:
-        tape = Tape(source, vault, until=until, progress=progress)
-    print_warnings(tape.warnings)
-    if vault is not None:
-        _state_json(tape.state(len(tape)), vault)
-    watch(Stepper(tape, min(1, len(tape)) if until is None else len(tape)))
-
-
 def _state_json(state: WorkspaceState, vault: VaultId | None) -> StateJson:
     if vault is not None and vault not in state.vaults and vault not in state.by_vault:
         known = ", ".join(each for each in state.vaults) or "none"
         raise InvalidArgument(f"The log holds no vault {vault!r}.", hint=f"Its vaults: {known}.")
     return to_json(state, vault)
-
-
-def _in_terminal() -> bool:
-    if not sys.stdout.isatty():
-        return False
-    from rich.console import Console
-
-    return not Console().is_dumb_terminal
 
 
 def verify_log(source: Source, until: Position | None) -> int:

@@ -37,10 +37,9 @@ def state_command(at: int | str | None, of_vault: str | None, of: str | None) ->
 @click.command()
 @click.option("--since", metavar="SEQ|CLOCK", help="Begin after this event; default: now.")
 @click.option("--type", "types", multiple=True, help="Only these types; may be given several times.")
-@click.option("--of", metavar="PERSON", help="What is done at the machines of a link: of everyone, or a person.")
 @utc_option
 @daemon_options
-def watch_command(since: str | None, types: tuple[str, ...], of: str | None) -> None:
+def watch_command(since: str | None, types: tuple[str, ...]) -> None:
     """Follow events as they are recorded, until Ctrl-C or until the reader of the output ends."""
     from workspaced_events.replay.position import sequence
 
@@ -48,18 +47,12 @@ def watch_command(since: str | None, types: tuple[str, ...], of: str | None) -> 
     start = since if seq is None else seq
     _end_with_reader()
     with daemon() as client:
-        if of is not None:
-            from ...peers.machines import Machines
-
-            machines = Machines(client.call("workspaced/link/status")["link"], of)
-        for notice in client.events(since=start, types=types or None if of is None else None):
+        for notice in client.events(since=start, types=types or None):
             if notice.method == "workspaced/gap":
                 say(f"events {notice.params['from']} to {notice.params['to']} were skipped", err=True)
                 continue
             for event in notice.params["events"]:
-                for each in (event,) if of is None else machines.done(event):
-                    if of is None or not types or each["type"] in types:
-                        output(each, _print_event)
+                output(event, _print_event)
 
 
 _WIDE_COLUMNS: Final = 100

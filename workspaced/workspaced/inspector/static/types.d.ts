@@ -712,7 +712,6 @@ export interface SearchShown {
   readonly left: number;
   readonly asked: number;
   readonly story: readonly Step[];
-  readonly showsRedacted: boolean;
   readonly code: string;
   readonly message: string;
   readonly hint: string;
@@ -781,7 +780,7 @@ export interface StatusTotal {
 /** One event of a story, or the event that was found. */
 export interface Step {
   readonly seq: number;
-  readonly origin: number | null;
+  readonly origin: number;
   readonly time: string;
   readonly type: string;
   readonly source: string;

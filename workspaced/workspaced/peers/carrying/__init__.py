@@ -1,1 +1,1 @@
-"""Carries messages between daemons by a NATS server that the user runs, from a process of bounded memory."""
+"""Carries messages between daemons by a NATS server that the user runs; of what it sends at once, a bound."""

@@ -6,26 +6,28 @@ messages, which the layers above recognise; everything of theirs that we read ha
 
 import asyncio
 import json
-import os
 import re
 import ssl
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final
 
+import anyio
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.protocol.parser import Parser
 
 from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S
-from ..carrier import PREFIX, Carried, CarrierError, SubjectName
+from ...settings.link import LinkSettings, TlsSettings
+from ..carrier import PREFIX, STREAM, Carried, CarrierError, SubjectName
 from .server_errors import NO_MESSAGE, SEE_CONFIG, away, misbehaves, not_acknowledged, server_refused
-from .wire import MEMORY_EXIT, Open
 
 _CARRIER_PING_S: Final = 10.0
 """How often a quiet connection is asked whether it is there; lost after the second silence."""
+_FRAME_BYTES_MAX: Final = 2 * CARRIED_BYTES_MAX
+"""Of what the server sends at once: a message, or an answer that holds one in base64."""
 _DENIED: Final = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]*)\"", re.I)
 
 
@@ -33,10 +35,39 @@ class NoTls(Exception):
     """The server offers no TLS, and the settings ask for it."""
 
 
+class _BoundedParser(Parser):
+    """Ends the connection when a server announces, or sends, more than any message has.
+
+    The library reads whatever length is announced: one frame of 300 MiB took a process to 926 MB. What it cannot
+    parse it only logs, and then reads no more.
+    """
+
+    nc: "_Client"
+
+    async def parse(self, data: bytes = b"") -> None:
+        try:
+            await super().parse(data)
+        except nats.errors.ProtocolError:
+            raise
+        except Exception as error:
+            self.nc.misbehaves = misbehaves(f"What the server sent cannot be understood: {error!r:.200}.")
+            raise nats.errors.ProtocolError from error
+        if self.needed > _FRAME_BYTES_MAX or len(self.buf) > 2 * _FRAME_BYTES_MAX:
+            self.reset()
+            self.nc.misbehaves = misbehaves("The server sent more at once than any message has.")
+            raise nats.errors.ProtocolError
+
+
 class _Client(Client):
     """Refuses a `tls://` server that offers no TLS, before any credential is sent; the library would go on."""
 
     needs_tls = False
+    misbehaves: CarrierError | None = None
+    """Why the connection was ended here."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ps = _BoundedParser(self)
 
     def _connect_command(self) -> bytes:
         if self.needs_tls and not self._server_info.get("tls_required"):
@@ -47,12 +78,10 @@ class _Client(Client):
 class Connection:
     """Made by `connect`. After `lost` is set, everything that waits fails."""
 
-    def __init__(self, opened: Open, report: Callable[[CarrierError], None]) -> None:
+    def __init__(self, link: str, report: Callable[[CarrierError], None]) -> None:
         self.client = _Client()
-        self.stream = opened.stream
         self.lost = asyncio.Event()
-        self._subjects = f"{PREFIX}.{opened.link}."
-        self._api = f"$JS.{opened.domain}.API" if opened.domain else "$JS.API"
+        self._subjects = f"{PREFIX}.{link}."
         self._report = report
         self._waiting: dict[str, list[asyncio.Future[CarrierError]]] = {}
         """Requests without an answer, by subject: told when the server denies the subject."""
@@ -72,7 +101,7 @@ class Connection:
         return subject.removeprefix(self._subjects)
 
     async def publish(self, name: SubjectName, data: bytes, after: int, begins: bool) -> int:
-        headers = {"Nats-Expected-Stream": self.stream, "Nats-Expected-Last-Subject-Sequence": str(after)}
+        headers = {"Nats-Expected-Stream": STREAM, "Nats-Expected-Last-Subject-Sequence": str(after)}
         if begins:
             headers["Nats-Rollup"] = "sub"
         subject = self.subject(name)
@@ -83,14 +112,14 @@ class Connection:
             raise CarrierError(
                 "DUPLICATE", "The server took a message for a copy, and did not keep it.", "Try again."
             )
-        if answer.get("stream") != self.stream or not isinstance(sequence, int) or sequence < 1:
+        if answer.get("stream") != STREAM or not isinstance(sequence, int) or sequence < 1:
             raise misbehaves("The server acknowledged a message without saying where it is.")
         return sequence
 
     async def last(self, name: SubjectName) -> Carried | None:
         """Asks the stream's leader; a replica's direct answer may be an older one."""
         try:
-            answer = await self.ask(f"STREAM.MSG.GET.{self.stream}", {"last_by_subj": self.subject(name)})
+            answer = await self.ask(f"STREAM.MSG.GET.{STREAM}", {"last_by_subj": self.subject(name)})
         except NoMessage:
             return None
         message: Any = answer.get("message")
@@ -111,7 +140,7 @@ class Connection:
             CarrierError: as `Carrier` says.
         """
         unanswered = away(f"The server did not answer within {CARRIER_ANSWER_S:g} s.")
-        return await self._request(f"{self._api}.{what}", json.dumps(parameters).encode(), unanswered=unanswered)
+        return await self._request(f"$JS.API.{what}", json.dumps(parameters).encode(), unanswered=unanswered)
 
     async def close(self) -> None:
         with suppress(Exception):  # it is closed, whatever the library says
@@ -155,8 +184,6 @@ class Connection:
 
     async def error(self, error: Exception) -> None:
         """What the library reports: a denied subject is known only from here, its request just times out."""
-        if isinstance(error, MemoryError):
-            os._exit(MEMORY_EXIT)
         if (denied := _DENIED.search(str(error))) is None:
             return
         message = f"The server's permissions deny {denied[1]} to {denied[2][:200]!r}."
@@ -173,14 +200,21 @@ class NoMessage(Exception):
     """The subject is empty."""
 
 
-async def connect(opened: Open, server: str, report: Callable[[CarrierError], None]) -> Connection:
+async def connect(
+    settings: LinkSettings, link: str, server: str, report: Callable[[CarrierError], None]
+) -> Connection:
     """Connects to one server.
+
+    Args:
+        link: the random name of the link on the server, 32 hexadecimal digits.
+        report: gets what the server says by itself.
 
     Raises:
         CarrierError: REFUSED (credentials, TLS) or AWAY; says why.
     """
-    made = Connection(opened, report)
-    made.client.needs_tls = server.startswith("tls://") or bool(opened.authorities or opened.certificate)
+    made = Connection(link, report)
+    tls = settings.tls or TlsSettings()
+    made.client.needs_tls = server.startswith("tls://") or bool(tls.authorities or tls.certificate)
     reasons: list[Exception] = []
 
     async def failed(error: Exception) -> None:
@@ -202,33 +236,38 @@ async def connect(opened: Open, server: str, report: Callable[[CarrierError], No
                 connect_timeout=int(CARRIER_CONNECT_S),
                 ping_interval=int(_CARRIER_PING_S),
                 max_outstanding_pings=1,
-                **_credentials(opened),
+                **_credentials(settings, tls),
             )
     except (nats.errors.Error, NoTls, OSError, ValueError, TimeoutError) as error:
         await made.close()
         raise _not_connected(server, reasons[-1] if reasons else error) from None
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await made.close()
+        raise
     reasons.clear()
     made.client._error_cb = made.error
     return made
 
 
-def _credentials(opened: Open) -> dict[str, Any]:
+def _credentials(settings: LinkSettings, tls: TlsSettings) -> dict[str, Any]:
     """The file is read anew for each connection, so that credentials can be replaced."""
     given: dict[str, Any] = {}
-    if opened.credentials is not None:
-        text = Path(opened.credentials).expanduser().read_text("utf-8").strip()
+    if settings.credentials is not None:
+        file = settings.credentials.expanduser()
+        text = file.read_text("utf-8").strip()
         if "BEGIN NATS USER JWT" in text:
-            given["user_credentials"] = Path(opened.credentials).expanduser()
+            given["user_credentials"] = file
         elif re.fullmatch("SU[A-Z2-7]{56}", text):
             given["nkeys_seed_str"] = text
         elif ":" in text:
             given["user"], given["password"] = text.split(":", 1)
         else:
             given["token"] = text
-    if opened.authorities or opened.certificate:
-        context = ssl.create_default_context(cafile=opened.authorities)
-        if opened.certificate:
-            context.load_cert_chain(opened.certificate, opened.key)
+    if tls.authorities or tls.certificate:
+        context = ssl.create_default_context(cafile=tls.authorities and tls.authorities.expanduser())
+        if tls.certificate:
+            context.load_cert_chain(tls.certificate.expanduser(), tls.key and tls.key.expanduser())
         given["tls"] = context
     return given
 

@@ -1,56 +1,31 @@
-"""`Carrier` over a NATS server: starts the process that holds the connection, and starts it again when it dies."""
+"""`Carrier` over a NATS server: connects to one of the servers, and again when the connection is lost."""
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Callable
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, TypeVar
 
 import anyio
-import msgspec
 
-from workspaced_events.interpreter import own_module
-
-from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S, STOP_S
-from ...settings.link import LinkSettings, TlsSettings
+from ...limits import CARRIED_BYTES_MAX, CARRIER_CONNECT_S
+from ...settings.link import LinkSettings
 from ..carrier import Carried, CarrierError, CarrierState, SubjectName
+from .connection import Connection, connect
+from .deliveries import follow, read_subject, read_subjects
 from .server_errors import away, misbehaves, not_acknowledged
-from .wire import (
-    MEMORY_EXIT,
-    Answer,
-    Ask,
-    Cancel,
-    Done,
-    Message,
-    Open,
-    Publish,
-    State,
-    answers,
-    frame,
-    receive,
-)
 
 _CARRIER_MISBEHAVED_S: Final = 60.0
-"""The same after one that the server brought to its memory limit."""
-_CARRIER_RESTART_S: Final = 1.0
-"""Pause before a process that died is started again."""
+"""Pause before a server that misbehaved is connected to again."""
+_CARRIER_RETRY_S_MAX: Final = 30.0
+"""Pauses between attempts to connect: each is twice the last one."""
+_CARRIER_RETRY_S_MIN: Final = 0.1
 _CARRIER_REPORTS_MAX: Final = 64
 """Reports that nobody has read yet; later ones are dropped."""
-PATIENCE_S: Final = 2 * CARRIER_ANSWER_S
-"""The process answers within half of it, as long as it works."""
 GATHER_S: Final = 60.0
 """For all messages of a subject, or all subjects."""
-Arrived = Callable[[Carried], None]
-
-
-class _Waiting(NamedTuple):
-    """A request that is not answered yet."""
-
-    arrived: Arrived
-    done: asyncio.Future[int]
-    lost: CarrierError | None
-    """What it fails with when the process dies; None: it returns."""
+_LOST: Final = "The connection was lost."
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -61,52 +36,33 @@ async def nats_carrier(settings: LinkSettings, link: str) -> "AsyncIterator[Nats
         settings: has at least one server.
         link: the random name of the link on the server, 32 hexadecimal digits.
     """
-    carrier = NatsCarrier(opened(settings, link))
+    carrier = NatsCarrier(settings, link)
     async with anyio.create_task_group() as group:
         group.start_soon(carrier.run)
         try:
             yield carrier
         finally:
             await carrier.aclose()
-
-
-def opened(settings: LinkSettings, link: str) -> Open:
-    """What a connection is opened with."""
-    assert settings.servers, "a link needs servers"
-
-    def path(value: Path | None) -> str | None:
-        return None if value is None else str(value.expanduser())
-
-    tls = settings.tls or TlsSettings()
-    return Open(
-        link,
-        settings.servers,
-        settings.stream,
-        settings.domain,
-        path(settings.credentials),
-        path(tls.authorities),
-        path(tls.certificate),
-        path(tls.key),
-    )
+            group.cancel_scope.cancel()
 
 
 class NatsCarrier:
     """A `Carrier`, made by `nats_carrier`."""
 
-    def __init__(self, opened: Open) -> None:
-        self._opened = opened
+    def __init__(self, settings: LinkSettings, link: str) -> None:
+        assert settings.servers, "a link needs servers"
+        self._settings = settings
+        self._link = link
         self._state: CarrierState = "connecting"
         self._settled = asyncio.Event()
         """The first attempt to connect is over."""
-        self._closed = asyncio.Event()
-        self._writer: asyncio.StreamWriter | None = None
-        """To the process, while there is one."""
-        self._waiting: dict[int, _Waiting] = {}
-        self._number = 0
+        self._connection: Connection | None = None
+        self._misbehaved: CarrierError | None = None
+        """Why there is no connection, if the server did what none does."""
         self._reports: asyncio.Queue[CarrierError | None] = asyncio.Queue()
         """None: the carrier is closed."""
-        self._misbehaved: CarrierError | None = None
-        """Why there is no process, if the server brought the last one to its limit."""
+        self._reported: str = ""
+        """The last report, which is not repeated."""
 
     # -- the port --
 
@@ -117,164 +73,116 @@ class NatsCarrier:
     async def publish(self, subject: SubjectName, data: bytes, *, after: int, begins: bool) -> int:
         if len(data) > CARRIED_BYTES_MAX:
             raise CarrierError("FULL", f"A message has {len(data)} bytes; {CARRIED_BYTES_MAX} are allowed.")
-        request = Publish(self._next(), subject, data, after, begins)
-        return await self._ask(request, _nothing, not_acknowledged("The connection was lost."), PATIENCE_S)
+        return await self._ask(lambda it: it.publish(subject, data, after, begins), not_acknowledged(_LOST))
 
     async def last(self, subject: SubjectName) -> Carried | None:
-        return next(iter(await self._gather(Ask(self._next(), "last", subject), PATIENCE_S)), None)
+        return await self._ask(lambda it: it.last(subject), away(_LOST))
 
     async def read(self, subject: SubjectName) -> list[Carried]:
-        return await self._gather(Ask(self._next(), "read", subject), GATHER_S)
+        return await self._gather(lambda it: read_subject(it, subject))
 
     async def subjects(self) -> dict[SubjectName, int]:
-        found = await self._gather(Ask(self._next(), "subjects"), GATHER_S)
-        return {each.subject: each.sequence for each in found}
+        return await self._gather(read_subjects)
 
-    async def listen(self, arrived: Arrived) -> None:
-        await self._ask(Ask(self._next(), "listen"), arrived, None, None)
+    async def listen(self, arrived: Callable[[Carried], None]) -> None:
+        await self._ask(lambda it: follow(it, arrived), None)
 
     async def reports(self) -> AsyncIterator[CarrierError]:
         while (report := await self._reports.get()) is not None:
             yield report
 
     async def aclose(self) -> None:
-        self._closed.set()
+        self._state = "away"
         self._reports.put_nowait(None)
-        self._lose()
+        if self._connection is not None:
+            await self._connection.close()
 
     # -- requests --
 
-    def _next(self) -> int:
-        self._number += 1
-        return self._number
-
-    async def _gather(self, request: Ask, patience_s: float) -> list[Carried]:
-        gathered: list[Carried] = []
-        await self._ask(request, gathered.append, away("The connection was lost."), patience_s)
-        return gathered
-
-    async def _ask(
-        self, request: Publish | Ask, arrived: Arrived, lost: CarrierError | None, patience_s: float | None
-    ) -> int:
-        writer = await self._connected()
-        waiting = _Waiting(arrived, asyncio.get_running_loop().create_future(), lost)
-        self._waiting[request.id] = waiting
+    async def _gather(self, ask: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
         try:
-            writer.write(frame(request))
-            done, _ = await asyncio.wait({waiting.done}, timeout=patience_s)
-            if not done:
-                writer.close()  # the process does not work any more: another one is started
-                raise lost or away("The process of the connection does not answer.")
-            return waiting.done.result()
-        finally:
-            del self._waiting[request.id]
-            if not waiting.done.done():
-                waiting.done.cancel()
-                writer.write(frame(Cancel(request.id)))
+            async with asyncio.timeout(GATHER_S):
+                return await self._ask(ask, away(_LOST))
+        except TimeoutError:
+            raise away("The server does not come to an end.") from None
 
-    async def _connected(self) -> asyncio.StreamWriter:
-        if self._state == "connecting" and not self._closed.is_set():
+    async def _ask(self, ask: Callable[[Connection], Coroutine[Any, Any, T]], lost: CarrierError | None) -> T:
+        """What the connection answers.
+
+        Args:
+            lost: the error for a connection that is lost meanwhile; None: that ends it.
+        """
+        connection = await self._connected()
+        doing = asyncio.ensure_future(ask(connection))
+        losing = asyncio.ensure_future(connection.lost.wait())
+        try:
+            await asyncio.wait({doing, losing}, return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
+                lost = connection.client.misbehaves or lost
+                if lost is not None:
+                    raise lost
+                return None  # type: ignore[return-value] # of who listens
+            return doing.result()
+        except (CarrierError, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            raise misbehaves(f"What the server sent cannot be understood: {error!r:.200}.") from error
+        finally:
+            losing.cancel()
+            doing.cancel()
+            with suppress(BaseException):  # it is over: either its result was taken, or nobody wants it
+                await doing
+
+    async def _connected(self) -> Connection:
+        if self._state == "connecting":
             with suppress(TimeoutError):
                 async with asyncio.timeout(CARRIER_CONNECT_S):
                     await self._settled.wait()
         if self._misbehaved is not None:
             raise self._misbehaved
-        if self._state != "connected" or self._writer is None or self._writer.is_closing():
+        if self._state != "connected" or self._connection is None or self._connection.lost.is_set():
             raise away("There is no connection to a server.")
-        return self._writer
+        return self._connection
 
-    # -- the process --
+    # -- the connection --
 
     async def run(self) -> None:
-        """Keeps a process alive until the carrier is closed."""
-        while not self._closed.is_set():
-            code = await self._live()
-            if self._closed.is_set():
-                return
-            pause_s = _CARRIER_RESTART_S
-            if code == MEMORY_EXIT:
-                self._misbehaved = misbehaves("The server sent more than the connection may hold in memory.")
-                pause_s = _CARRIER_MISBEHAVED_S
-            self._report(self._misbehaved or away(f"The process of the connection ended with code {code}."))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause_s):
-                    await self._closed.wait()
+        """Connects to any of the servers, again and again, until cancelled."""
+        pause_s = _CARRIER_RETRY_S_MIN
+        while True:
+            if await self._live():
+                pause_s = _CARRIER_RETRY_S_MIN
+            if self._misbehaved is not None:
+                await asyncio.sleep(_CARRIER_MISBEHAVED_S)
+            await asyncio.sleep(random.uniform(pause_s / 2, pause_s))
+            pause_s = min(2 * pause_s, _CARRIER_RETRY_S_MAX)
 
-    async def _live(self) -> int:
-        """The life of one process; returns its exit code."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            process = await asyncio.create_subprocess_exec(
-                *own_module("workspaced.peers.carrying.process", str(theirs.fileno())),
-                pass_fds=[theirs.fileno()],
-                stdin=asyncio.subprocess.DEVNULL,
-            )
-        try:
-            reader, self._writer = await asyncio.open_connection(sock=ours)
-            self._misbehaved = None
-            self._writer.write(frame(self._opened))
-            await self._receive(reader)
-        finally:
-            self._lose()
-            with anyio.CancelScope(shield=True):
-                code = await _ended(process)
-        return code
-
-    async def _receive(self, reader: asyncio.StreamReader) -> None:
-        try:
-            while (answer := await receive(reader, answers)) is not None:
-                self._take(answer)
-        except (ValueError, msgspec.MsgspecError) as error:
-            self._report(misbehaves(f"The process of the connection sent what is no answer: {error}."))
-
-    def _take(self, answer: Answer) -> None:
-        if isinstance(answer, State):
-            self._state = answer.state
-            self._settled.set()
-        elif answer.id is None:
-            self._report(CarrierError(answer.code, answer.message, answer.hint))
-        elif (waiting := self._waiting.get(answer.id)) is None or waiting.done.done():
-            pass  # it was cancelled
-        elif isinstance(answer, Message):
+    async def _live(self) -> bool:
+        """The life of one connection; False: there was none."""
+        for server in random.sample(self._settings.servers, len(self._settings.servers)):
             try:
-                waiting.arrived(answer.carried)
-            except Exception as error:  # of who listens: it is theirs
-                waiting.done.set_exception(error)
-        elif isinstance(answer, Done):
-            waiting.done.set_result(answer.sequence)
-        else:
-            waiting.done.set_exception(CarrierError(answer.code, answer.message, answer.hint))
-
-    def _report(self, error: CarrierError) -> None:
-        if self._reports.qsize() < _CARRIER_REPORTS_MAX:
-            self._reports.put_nowait(error)
-
-    def _lose(self) -> None:
-        """There is no process any more, or it is not wanted."""
+                connection = await connect(self._settings, self._link, server, self._report)
+            except CarrierError as error:
+                self._report(error)
+                continue
+            self._connection, self._misbehaved, self._reported = connection, None, ""
+            self._state = "connected"
+            self._settled.set()
+            try:
+                await connection.lost.wait()
+            finally:
+                self._state = "away"
+                with anyio.CancelScope(shield=True):
+                    await connection.close()
+            if (misbehaved := connection.client.misbehaves) is not None:
+                self._misbehaved = misbehaved
+                self._report(misbehaved)
+            return True
         self._state = "away"
         self._settled.set()
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-        for waiting in self._waiting.values():
-            if waiting.done.done():
-                continue
-            if waiting.lost is None:
-                waiting.done.set_result(0)
-            else:
-                waiting.done.set_exception(waiting.lost)
+        return False
 
-
-def _nothing(_message: Carried) -> None:
-    """A publish is answered by no messages."""
-
-
-async def _ended(process: asyncio.subprocess.Process) -> int:
-    """Its exit code, once it has seen the end of its socket; otherwise it is killed."""
-    try:
-        async with asyncio.timeout(STOP_S / 2):
-            return await process.wait()
-    except TimeoutError:
-        with suppress(ProcessLookupError):
-            process.kill()
-        return await process.wait()
+    def _report(self, error: CarrierError) -> None:
+        if error.message != self._reported and self._reports.qsize() < _CARRIER_REPORTS_MAX:
+            self._reported = error.message
+            self._reports.put_nowait(error)

@@ -10,21 +10,21 @@ from workspaced_events.errors import WorkspacedError
 
 from ...errors import PackageMissing
 from ...limits import CARRIED_BYTES_MAX
-from ...settings.link import STREAM, LinkSettings
-from ..carrier import PREFIX, CarrierError
+from ...settings.link import LinkSettings
+from ..carrier import PREFIX, STREAM, CarrierError
 
 _CARRIED_HEADER_BYTES: Final = 4_096
 """What a message on the server may have beside its bytes: the server counts both against the stream's limit."""
 
 
-def stream_config(stream: str = STREAM, *, replicas: int = 1) -> dict[str, Any]:
+def stream_config() -> dict[str, Any]:
     """The stream, as JetStream's API takes it."""
     return {
-        "name": stream,
+        "name": STREAM,
         "subjects": [f"{PREFIX}.>"],
         "retention": "limits",
         "storage": "file",
-        "num_replicas": replicas,
+        "num_replicas": 1,
         "max_msg_size": CARRIED_BYTES_MAX + _CARRIED_HEADER_BYTES,
         "max_age": 0,
         "max_msgs": -1,
@@ -39,26 +39,22 @@ def stream_config(stream: str = STREAM, *, replicas: int = 1) -> dict[str, Any]:
     }
 
 
-def permissions(stream: str = STREAM, domain: str | None = None) -> dict[str, list[str]]:
+def permissions() -> dict[str, list[str]]:
     """The subjects that a daemon publishes and subscribes to; it needs no others."""
-    api = f"$JS.{domain}.API" if domain else "$JS.API"
     return {
         "publish": [
             f"{PREFIX}.>",
-            f"{api}.STREAM.INFO.{stream}",
-            f"{api}.STREAM.MSG.GET.{stream}",
-            f"{api}.CONSUMER.CREATE.{stream}.>",
+            f"$JS.API.STREAM.INFO.{STREAM}",
+            f"$JS.API.STREAM.MSG.GET.{STREAM}",
+            f"$JS.API.CONSUMER.CREATE.{STREAM}.>",
             "$JS.FC.>",
         ],
         "subscribe": ["_INBOX.>"],
     }
 
 
-async def create_stream(settings: LinkSettings, config: dict[str, Any]) -> None:
+async def create_stream(settings: LinkSettings) -> None:
     """Makes the stream on the first server; changes nothing if that very stream exists.
-
-    Args:
-        config: as `stream_config` gives it.
 
     Raises:
         PackageMissing: the extra `nats` is not installed.
@@ -67,12 +63,11 @@ async def create_stream(settings: LinkSettings, config: dict[str, Any]) -> None:
     if find_spec("nats") is None:
         raise PackageMissing("Making a stream", "nats")
     from .connection import connect
-    from .nats_carrier import opened
 
     try:
-        connection = await connect(opened(settings, ""), settings.servers[0], lambda _problem: None)
+        connection = await connect(settings, "", settings.servers[0], lambda _problem: None)
         try:
-            await connection.ask(f"STREAM.CREATE.{settings.stream}", config)
+            await connection.ask(f"STREAM.CREATE.{STREAM}", stream_config())
         finally:
             await connection.close()
     except CarrierError as error:

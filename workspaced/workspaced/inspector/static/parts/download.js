@@ -10,16 +10,14 @@ const KEPT_MS = 10_000;
 /**
  * @param {object} props
  * @param {string} props.path
- * @param {Record<string, string | boolean | undefined>} [props.parameters]
  * @param {string} props.label
- * @param {boolean} [props.disabled]
  */
-export function Download({ path, parameters = {}, label, disabled = false }) {
+export function Download({ path, label }) {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const save = async () => {
     setError(null);
     try {
-      const { name, content } = await file(path, parameters);
+      const { name, content } = await file(path);
       const link = document.createElement("a");
       link.href = URL.createObjectURL(content);
       link.download = name;
@@ -29,6 +27,6 @@ export function Download({ path, parameters = {}, label, disabled = false }) {
       setError(/** @type {Error} */ (failure));
     }
   };
-  return html`<button type="button" disabled=${disabled} onClick=${save}>${label}</button>
+  return html`<button type="button" onClick=${save}>${label}</button>
     ${error && html`<${Failure} error=${error} />`}`;
 }

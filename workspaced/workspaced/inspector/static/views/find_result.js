@@ -30,7 +30,7 @@ function Story({ search }) {
   const isSmallest = search.phase === "done";
   return html`<h3>What leads there</h3>
     <p>
-      ${search.story.length.toLocaleString("en")} of ${count(search.given, "event")}${isSmallest ? "; none of them can be left out. Details that make no difference are simplified." : "."}
+      ${search.story.length.toLocaleString("en")} of ${count(search.given, "event")}${isSmallest ? "; none of them can be left out." : "."}
     </p>
     <ol class="story">
       ${search.story.map((step) => html`<${OneStep} key=${step.seq} step=${step} />`)}
@@ -42,9 +42,7 @@ const OneStep = ({ step }) =>
   html`<li>
     <p class="step-words">
       <strong>${step.source}</strong> ${step.words}${" "}
-      ${step.origin === null
-        ? html`<span class="quiet">(from before the log's beginning)</span>`
-        : html`<a href=${link("at", step.origin)} class="quiet">event ${step.origin}, ${clock(step.time)}</a>`}
+      <a href=${link("at", step.origin)} class="quiet">event ${step.origin}, ${clock(step.time)}</a>
     </p>
     <${Changes} lines=${step.changes} />
   </li>`;
@@ -62,19 +60,11 @@ const Files = ({ search }) =>
       <article class="card" aria-labelledby="few-title">
         <h4 id="few-title">The few events</h4>
         <p>
-          ${count(search.story.length, "event")}, with names as simplified here, and no calls or prompts. The test opens the
-          bundle beside it and fails as long as they lead there: <code>pytest test_found.py</code>
+          ${count(search.story.length, "event")}, and no calls or prompts. In a test, <code>workspaced.replay</code> opens it.
         </p>
         <p class="buttons">
           <${Download} path="/api/search/bundle" label="Bundle (found.wsb)" />
-          <${Download} path="/api/search/test" label="Test (test_found.py)" />
         </p>
-        <p class="buttons">
-          <${Download} path="/api/search/bundle" parameters=${{ redacted: true }} label="Redacted bundle" />
-          <${Download} path="/api/search/test" parameters=${{ redacted: true }} label="Its test" disabled=${!search.showsRedacted} />
-        </p>
-        ${!search.showsRedacted &&
-        html`<p class="quiet">The expression names something that has a pseudonym in the redacted bundle, so it is not true there.</p>`}
       </article>
       <${WithCalls} search=${search} />
     </div>`;
@@ -90,10 +80,6 @@ function WithCalls({ search: { found, seen } }) {
     <p>
       The log as it was, from event <a href=${link("at", found.seq)}>${found.seq}</a> to <a href=${link("at", seen.last)}>${seen.last}</a>, with
       ${" "}${made} made while it stayed true. Elsewhere they replay to the same bytes.
-    </p>
-    <p class="buttons">
-      <${Download} path="/api/search/bundle" parameters=${{ withCalls: true }} label="Bundle (found-with-calls.wsb)" />
-      <${Download} path="/api/search/bundle" parameters=${{ withCalls: true, redacted: true }} label="Redacted bundle with calls" />
     </p>
     ${about.value?.kind === "directory" || about.value?.kind === "daemon"
       ? html`<${Command} line=${`workspaced bundle --data-dir ${logArgument.value} --from ${found.seq} --to ${seen.last} -o found-with-calls.wsb`} />`

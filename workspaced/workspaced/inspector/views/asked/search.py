@@ -3,7 +3,7 @@
 An expression is made of the fields of a state, the values they have at a moment, and functions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 import jmespath
@@ -11,19 +11,18 @@ import msgspec
 from jmespath.functions import Functions
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.finding.predicate import Expression
+from workspaced_events.finding.expression import Expression
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_fold import apply
-from workspaced_events.projections.workspace_state import EMPTY, StateJson, WorkspaceState, to_json
-from workspaced_events.replay.log_slice import cut
-from workspaced_events.replay.open import open_source
+from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
+from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
-from ....finding.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
+from ....finding.files import BUNDLE, bundle_of
 from ....finding.search import Search, Seen
 from ...inspected import Download, Inspected, MomentParameters, NoParameters
 
@@ -107,8 +106,8 @@ class Step(msgspec.Struct, rename="camel"):
 
     seq: int
     """In the shrunk log, or in the inspected one."""
-    origin: int | None
-    """The same event's sequence in the inspected log; null: it stands for what was before the log's beginning."""
+    origin: int
+    """The same event's sequence in the inspected log."""
     time: str
     type: str
     source: str
@@ -118,21 +117,21 @@ class Step(msgspec.Struct, rename="camel"):
     """How the state differs from the one before, as lines."""
 
 
-def story(events: Sequence[Event], origins: Mapping[str, int]) -> Iterator[Step]:
-    """The steps of a log that begins with nothing.
+def story(part: Slice, origins: Mapping[str, int]) -> Iterator[Step]:
+    """The steps of a part of a log.
 
     Args:
         origins: for ids of events their sequences in the inspected log.
     """
-    state = EMPTY
-    for event in events:
+    state = part.start
+    for event in part.events:
         after = apply(state, event)
-        yield step(event, origins.get(event.id), state, after)
+        yield step(event, origins[event.id], state, after)
         state = after
 
 
 def step(
-    event: Event, origin: int | None, before: WorkspaceState, after: WorkspaceState, vault: VaultId | None = None
+    event: Event, origin: int, before: WorkspaceState, after: WorkspaceState, vault: VaultId | None = None
 ) -> Step:
     """An event and what it changed in a vault; None: in the current one."""
     changed = lines(changes(to_json(before, vault), to_json(after, vault)))
@@ -179,20 +178,6 @@ class StartParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True
     """Of this vault instead of the one that is current."""
 
 
-class FileParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Which file."""
-
-    redacted: bool = False
-    """Pseudonyms stand for names and texts."""
-
-
-class BundleParameters(FileParameters, rename="camel", forbid_unknown_fields=True):
-    """Which bundle."""
-
-    with_calls: bool = False
-    """Instead of the few events the log as it was, from the event found to the last call or prompt that saw it."""
-
-
 class SearchShown(msgspec.Struct, rename="camel"):
     """The inspector's search, as far as it is."""
 
@@ -214,8 +199,6 @@ class SearchShown(msgspec.Struct, rename="camel"):
     """How often the predicate was asked while shrinking."""
     story: list[Step]
     """The events that are left, once it is over."""
-    shows_redacted: bool
-    """Whether the predicate is true of the redacted events too; if not, it names what has a pseudonym."""
     code: str
     """Of the failure; empty: none."""
     message: str
@@ -274,7 +257,7 @@ def search(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
     """The search that runs, or the last one."""
     last, events = inspected.searches.last, len(inspected.log.events())
     if last is None:
-        return SearchShown("none", "", None, 0, events, None, None, 0, 0, 0, [], False, "", "", "")
+        return SearchShown("none", "", None, 0, events, None, None, 0, 0, 0, [], "", "", "")
     phase = last.phase  # read first: what belongs to a later phase is there by then
     return SearchShown(
         phase=phase,
@@ -287,63 +270,28 @@ def search(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
         given=last.given,
         left=last.left,
         asked=last.asked,
-        story=list(story(last.shrunk.events, last.origins)) if last.shrunk is not None else [],
-        shows_redacted=last.shows_redacted,
+        story=list(story(last.shrunk, last.origins)) if last.shrunk is not None else [],
         code=last.failure.code if last.failure is not None else "",
         message=last.failure.message if last.failure is not None else "",
         hint=last.failure.hint if last.failure is not None else "",
     )
 
 
-def bundle(inspected: Inspected, parameters: BundleParameters) -> Download:
-    """The few events as a bundle, or the part of the log with the calls that saw what was looked for.
-
-    Raises:
-        NotRecorded: no search found anything yet, or no call saw it.
-        InvalidArgument: the part is too large for a bundle.
-    """
-    redacted, with_calls = parameters.redacted, parameters.with_calls
-    if with_calls:
-        found, seen = _seen(inspected)
-        with open_source(inspected.subject.path) as source:
-            content = bundle_of(cut(source, since=found, until=seen), redacted=redacted)
-    else:
-        content = bundle_of(_shrunk(inspected).part, redacted=redacted)
-    name = bundle_name(redacted=redacted, with_calls=with_calls)
-    return Download(content, "application/octet-stream", name)
-
-
-def pytest_file(inspected: Inspected, parameters: FileParameters) -> Download:
-    """A test that fails as long as the events lead there; it belongs beside the bundle.
+def bundle(inspected: Inspected, _parameters: NoParameters) -> Download:
+    """The few events as a bundle.
 
     Raises:
         NotRecorded: no search found anything yet.
-        InvalidArgument: the predicate is not true of the redacted events.
+        InvalidArgument: they are too large for a bundle.
     """
-    shrunk = _shrunk(inspected)
-    last = inspected.searches.last
-    if parameters.redacted and last is not None and not last.shows_redacted:
-        raise InvalidArgument(
-            "The predicate names something that has a pseudonym in the redacted bundle, so it is not true there.",
-            hint="Take the bundle that is not redacted, or look for something without names.",
-        )
-    content = pytest_file_of(shrunk, redacted=parameters.redacted).encode()
-    return Download(content, "text/x-python", pytest_file_name(redacted=parameters.redacted))
+    return Download(bundle_of(_shrunk(inspected)), "application/octet-stream", BUNDLE)
 
 
-def _shrunk(inspected: Inspected) -> Shrunk:
+def _shrunk(inspected: Inspected) -> Slice:
     last = inspected.searches.last
     if last is None or last.shrunk is None:
         raise NotRecorded("No search found anything yet", hint="POST /api/search begins one.")
     return last.shrunk
-
-
-def _seen(inspected: Inspected) -> tuple[int, int]:
-    """The sequences of the event found and of the last call or prompt that saw it."""
-    last = inspected.searches.last
-    if last is None or last.found is None or last.seen is None:
-        raise NotRecorded("No call and no prompt saw it", hint="Take the bundle of the few events.")
-    return last.found.event.seq, last.seen.last
 
 
 def _found(last: Search) -> Step | None:

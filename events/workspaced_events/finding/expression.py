@@ -1,14 +1,6 @@
-"""Predicates over a state: an expression, or a command that gets the state.
+"""Expressions over a state. They see the JSON that `workspaced replay --json` prints: `to_json(state)`."""
 
-Both see the JSON that `workspaced replay --json` prints: `to_json(state)`.
-"""
-
-import os
-import signal
-import subprocess
-import tempfile
-from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import jmespath
 import msgspec
@@ -17,33 +9,11 @@ from jmespath.functions import Functions
 from jmespath.lexer import Lexer
 from jmespath.visitor import TreeInterpreter
 
-from ..errors import InvalidArgument, PredicateFailed
+from ..errors import InvalidArgument
 from ..ids import VaultId
-from ..interrupts import interrupts_held_back
 from ..projections.workspace_state import StateJson, VaultState, WorkspaceState, to_json
 
 EXPRESSION_CHARS_MAX: Final = 10_000
-TIMEOUT_S: Final = 60.0
-"""Time limit of a command for one state."""
-
-
-class Predicate(Protocol):
-    """Tests a state."""
-
-    vault: VaultId | None
-    """The vault of the tested state; None: the vault current in that state."""
-
-    def __call__(self, state: WorkspaceState) -> bool | None:
-        """True, False, or None if it cannot tell.
-
-        Raises:
-            PredicateFailed: the test failed.
-            InvalidArgument: the predicate is invalid.
-        """
-
-
-# -- an expression --
-
 _FIELDS: Final = frozenset(field.encode_name for field in msgspec.structs.fields(StateJson))
 _OF_WORKSPACE: Final = {
     "seq": ("seq",),
@@ -69,7 +39,7 @@ _FIRST_IN_SCOPE: Final = frozenset(
 
 
 class Expression:
-    """Implements `Predicate`: a JMESPath expression, true as JMESPath defines it (not null, false, "", [] or {}).
+    """A JMESPath expression, true as JMESPath defines it (not null, false, "", [] or {}).
 
     A state in which the expression cannot be evaluated (`contains(activeNote.id, 'x')` without an active note)
     counts as false. The expression gets only the fields it reads, and its value stays the same while those fields
@@ -78,6 +48,9 @@ class Expression:
 
     def __init__(self, text: str, vault: VaultId | None = None) -> None:
         """
+        Args:
+            vault: the one whose state is tested; None: the vault that is current in that state.
+
         Raises:
             InvalidArgument: it does not parse, or names a function or a field of the state that there is not;
                 `position` says where.
@@ -192,82 +165,3 @@ def _reads(node: dict[str, Any], text: str, *, at_root: bool) -> frozenset[str]:
             inside = kind == "expref" or (kind in _FIRST_IN_SCOPE and number > 0)
             fields |= _reads(child, text, at_root=at_root and not inside)
     return fields
-
-
-# -- a command --
-
-SHOWN, NOT_SHOWN, CANNOT_TELL = 0, 1, 125
-"""Exit codes, as for `git bisect run`."""
-
-
-class Command:
-    """Implements `Predicate`: a shell command that gets the state's JSON, or any text, on its standard input.
-
-    After the time limit, or if the caller is interrupted, the command is killed with all its child processes.
-    """
-
-    def __init__(self, command: str, vault: VaultId | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
-        """
-        Raises:
-            InvalidArgument: the command is empty, so the shell would say that all is as it should be.
-        """
-        if not command.strip():
-            raise InvalidArgument("The command is empty.", hint="Give one whose exit code tells, see --help.")
-        self.vault = vault
-        self._command = command
-        self._timeout_s = timeout_s
-
-    def __call__(self, state: WorkspaceState) -> bool | None:
-        state_json = msgspec.json.encode(to_json(state, self.vault)) + b"\n"
-        return self.says(state_json, f"for the state after event {state.seq}", seq=state.seq)
-
-    def says(self, content: bytes, about: str, **details: Any) -> bool | None:
-        """What the command says of `content`, which it gets on its standard input; None: it cannot tell.
-
-        Args:
-            about, details: of the error.
-
-        Raises:
-            PredicateFailed: it ended with another exit code, was killed, or took too long.
-        """
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
-            given.write(content)
-            given.seek(0)
-            code = self._exit_code(given.fileno(), errors.fileno())
-            if code in (SHOWN, NOT_SHOWN, CANNOT_TELL):
-                return None if code == CANNOT_TELL else code == SHOWN
-            errors.seek(0, os.SEEK_END)
-            errors.seek(max(0, errors.tell() - 500))
-            stderr = errors.read().decode(errors="replace").strip()
-        ended = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
-        raise PredicateFailed(
-            f"The command {ended} {about}{': ' + stderr if stderr else '.'}",
-            hint="Expected 0 (shows it), 1 (does not) or 125 (cannot tell).",
-            exit=code,
-            **details,
-        )
-
-    def _exit_code(self, given: int, errors: int) -> int:
-        process: subprocess.Popen[bytes] | None = None
-        try:
-            with interrupts_held_back():  # until we know which process to kill
-                process = subprocess.Popen(  # noqa: S603 (the user's own command)
-                    ["/bin/sh", "-c", self._command],
-                    stdin=given,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors,
-                    start_new_session=True,  # so that child processes are killed too
-                )
-            process.wait(self._timeout_s)
-        except BaseException as error:
-            if process is None:
-                raise
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            raise PredicateFailed(
-                f"The command took longer than {self._timeout_s:g} s.", hint="Give it more with --timeout."
-            ) from None
-        return process.returncode

@@ -1,28 +1,19 @@
-"""Finding the event at which something begins: by an expression along the log, by bisection with what is slow."""
+"""Finding the event at which something begins, by an expression along the log."""
 
-import fcntl
 import io
-import math
-import os
-import select
-import signal
-import subprocess
-from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import jmespath
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import random_log as logs
 from support.profiles import examples
 
-from workspaced_events.errors import InvalidArgument, LogDamaged, NeverTrue, PredicateFailed, WorkspacedError
-from workspaced_events.finding.bisect import find_between, find_first
-from workspaced_events.finding.predicate import EXPRESSION_CHARS_MAX, Command, Expression, is_true
+from workspaced_events.errors import InvalidArgument, LogDamaged, NeverTrue, WorkspacedError
+from workspaced_events.finding.expression import EXPRESSION_CHARS_MAX, Expression, is_true
+from workspaced_events.finding.first_event import find_first
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
@@ -80,20 +71,6 @@ def truth(expression: str, state: WorkspaceState, vault: VaultId | None = None) 
         return is_true(jmespath.search(expression, msgspec.to_builtins(to_json(state, vault))))
     except (jmespath.exceptions.JMESPathError, TypeError):
         return False
-
-
-class Asked:
-    """A predicate that says by a function of the sequence what it says, and remembers what it was asked."""
-
-    vault: VaultId | None = None
-
-    def __init__(self, says: Callable[[int], bool | None]) -> None:
-        self.says = says
-        self.seqs: list[int] = []
-
-    def __call__(self, state: WorkspaceState) -> bool | None:
-        self.seqs.append(state.seq)
-        return self.says(state.seq)
 
 
 class TestAnExpression:
@@ -200,122 +177,3 @@ class TestTheFirstEvent:
         with pytest.raises(NeverTrue) as caught:
             find_first(logs.source_of(SESSION), Expression("length(activeNote.seq) > `1`"))
         assert "length()" in caught.value.hint
-
-
-LONG = logs.random_log(7, 3_000)
-SEQS = [event.seq for event, after in zip(LONG, states_of(LONG)[1:], strict=True) if after.seq == event.seq]
-"""Those that could change the state."""
-
-
-class TestBisecting:
-    @settings(max_examples=examples(30))
-    @given(st.integers(0, len(SEQS) - 1))
-    @example(0)
-    @example(len(SEQS) - 1)
-    def test_finds_where_it_begins_and_asks_few_times(self, which: int) -> None:
-        first = SEQS[which]
-        asked = Asked(lambda seq: seq >= first)
-        found = find_between(logs.source_of(LONG), asked)
-        assert found.event.seq == first
-        assert (found.before, found.after) == (
-            fold_all(LONG[: first - 1], EMPTY),
-            fold_all(LONG[:first], EMPTY),
-        )
-        assert len(asked.seqs) <= 4 + math.ceil(math.log2(len(LONG)))
-
-    def test_looks_between_the_two_events_that_are_named_only(self) -> None:
-        asked = Asked(lambda seq: seq >= 500)
-        found = find_between(logs.source_of(LONG), asked, 400, 600)
-        assert found.event.seq == min(seq for seq in SEQS if seq >= 500)
-        assert all(390 <= seq <= 600 for seq in asked.seqs)
-
-    def test_asks_neighbours_of_what_it_cannot_tell(self) -> None:
-        def says(seq: int) -> bool | None:
-            return None if 1_490 <= seq <= 1_510 else seq >= 700
-
-        found = find_between(logs.source_of(LONG), Asked(says))
-        assert found.event.seq == min(seq for seq in SEQS if seq >= 700)
-
-    @pytest.mark.parametrize("unknown", [range(690, 710), range(100, 2_900)])
-    def test_names_the_events_it_cannot_tell_apart(self, unknown: range) -> None:
-        def says(seq: int) -> bool | None:
-            return None if seq in unknown else seq >= 700
-
-        with pytest.raises(WorkspacedError) as caught:
-            find_between(logs.source_of(LONG), Asked(says))
-        assert caught.value.code == "CANNOT_TELL"
-        first, last = caught.value.details["first"], caught.value.details["last"]
-        assert first - 1 <= unknown[0] <= 700 <= unknown[-1] <= last
-        assert len(unknown) <= last - first + 1 <= len(unknown) + 8
-
-    @pytest.mark.parametrize(
-        ("says", "code"),
-        [
-            (lambda _seq: True, "ALREADY_TRUE"),
-            (lambda _seq: False, "NEVER_TRUE"),
-            (lambda _seq: None, "CANNOT_TELL"),
-            (lambda seq: True if seq > 500 else None, "CANNOT_TELL"),
-            (lambda seq: False if seq < 500 else None, "CANNOT_TELL"),
-        ],
-    )
-    def test_needs_it_not_so_at_first_and_so_at_last(self, says: Any, code: str) -> None:
-        with pytest.raises(WorkspacedError) as caught:
-            find_between(logs.source_of(LONG), Asked(says))
-        assert caught.value.code == code
-
-    @pytest.mark.parametrize(
-        ("after", "upto"),
-        [(5, 3), (5, 5), (9_000, None), (3, 9_000), (9_000, 9_500), (0, 0), (logs.time_at(9_999), None)],
-    )
-    def test_between_events_that_are_not_there_or_in_the_wrong_order_is_refused(
-        self, after: Any, upto: Any
-    ) -> None:
-        with pytest.raises(InvalidArgument):
-            find_between(logs.source_of(LONG), Asked(lambda seq: seq > 1), after, upto)
-
-
-class TestACommand:
-    def test_gets_the_state_on_its_standard_input(self, tmp_path: Path) -> None:
-        state = fold_all(SESSION, EMPTY)
-        Command(f"cat > {tmp_path / 'state'}", W)(state)
-        assert (tmp_path / "state").read_bytes() == msgspec.json.encode(to_json(state, W)) + b"\n"
-
-    def test_need_not_read_what_it_is_given(self) -> None:
-        note = NoteId("a.md")
-        long = [c.SelectionChanged(note, 1, 2, text="x" * 200_000)]
-        state = fold_all(logs.recorded(*logs.opened(V), c.ActiveNoteSet(note), *long), EMPTY)
-        assert Command("exit 0")(state) is True
-
-    def test_that_takes_too_long_is_killed_with_all_it_started(self, tmp_path: Path) -> None:
-        pipe = tmp_path / "pipe"
-        os.mkfifo(pipe)
-        reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            fcntl.fcntl(reading, fcntl.F_SETFL, 0)
-            begun = b""
-            while not begun:  # a busy machine has not begun by then
-                with pytest.raises(PredicateFailed):
-                    Command(f"sleep 600 > {pipe} & echo begun > {pipe}; wait", timeout_s=0.5)(EMPTY)
-                assert select.select([reading], [], [], 60)[0], "something still holds the pipe"
-                begun = os.read(reading, 100)
-            assert begun == b"begun\n"
-            assert select.select([reading], [], [], 60)[0], "something still holds the pipe"
-            assert os.read(reading, 100) == b""
-        finally:
-            os.close(reading)
-
-    def test_that_is_interrupted_as_it_starts_is_killed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        started: list[subprocess.Popen[bytes]] = []
-
-        class InterruptedPopen(subprocess.Popen[bytes]):
-            def __init__(self, *args: Any, **kwargs: Any) -> None:
-                super().__init__(*args, **kwargs)
-                started.append(self)
-                signal.raise_signal(signal.SIGINT)
-
-        monkeypatch.setattr(subprocess, "Popen", InterruptedPopen)
-        with pytest.raises(KeyboardInterrupt):
-            Command("sleep 600")(EMPTY)
-        (process,) = started
-        assert process.returncode == -signal.SIGKILL
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
