@@ -122,7 +122,6 @@ class ConversationLog:
         model: str = "m",
         tools: str | None = None,
         composer: str | None = None,
-        history_turns: int | None = None,
         promotion: c.Promotion = "at_fold",
         **sections: str,
     ) -> None:
@@ -137,7 +136,6 @@ class ConversationLog:
                 sections=tuple(c.Section(name, self.keep(text)) for name, text in sections.items()),  # type: ignore[arg-type]
                 tools_sha256=self._keep(tools),
                 composer_sha256=self._keep(composer),
-                history_turns=history_turns,
                 promotion=promotion,
             )
         )

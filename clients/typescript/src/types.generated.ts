@@ -295,7 +295,7 @@ export interface ContextFoldedEvent {
   readonly source: string;
   readonly vault: string | null;
   readonly data: {
-    readonly reason: "asked" | "budget" | "each_turn" | "edited" | "gone" | "pays" | "summary" | "turns" | "withheld";
+    readonly reason: "asked" | "budget" | "each_turn" | "edited" | "gone" | "pays" | "summary" | "withheld";
     readonly library: ReadonlyArray<{
       readonly id: string;
       readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
@@ -491,7 +491,6 @@ export interface ConversationStartedEvent {
     readonly toolsSha256?: string | null;
     /** (pattern ^[0-9a-f]{64}$) */
     readonly composerSha256?: string | null;
-    readonly historyTurns?: number | null;
     readonly promotion?: "at_fold" | "each_turn" | null;
     readonly conversation: string;
   };
@@ -1634,8 +1633,6 @@ export interface ContextStartParams {
   readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
   /** (default "") */
   readonly composer?: string;
-  /** (minimum 1, maximum 5000) */
-  readonly historyTurns?: number | null;
   readonly promotion?: "at_fold" | "each_turn" | null;
 }
 

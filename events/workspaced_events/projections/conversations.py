@@ -86,7 +86,6 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     seq: int
     """The event that set them."""
     composer_sha256: str | None = None
-    history_turns: int | None = None
     promotion: Promotion | None = None
 
 
@@ -253,7 +252,6 @@ def _started(before: Conversation | None, event: Event, data: c.ConversationStar
         data.tools_sha256,
         event.seq,
         data.composer_sha256,
-        data.history_turns,
         data.promotion,
     )
     if before is None:

@@ -131,8 +131,6 @@ class ConversationStarted(ConversationData, frozen=True):
     """Names the JSON text of the tool definitions, which the runtime sends beside the prompt."""
     composer_sha256: Sha256 | None = None
     """Names the text after the user's words in each turn: instructions for the answer's format."""
-    history_turns: Number | None = None
-    """A prompt holds at least this many of the last turns verbatim, fewer than twice as many; None: all."""
     promotion: Annotated[Promotion, Redact.PUBLIC] | None = None
     """None: at a compaction, and from the first prompt on that names what the provider keeps (`Shape`) each
     turn."""
@@ -321,7 +319,7 @@ class LeftOut(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 class ContextFolded(ConversationData, frozen=True):
     """The only event that shortens what earlier turns sent. The library holds what is still in use."""
 
-    reason: Literal["budget", "asked", "pays", "summary", "turns", "each_turn", "withheld", "gone", "edited"]
+    reason: Literal["budget", "asked", "pays", "summary", "each_turn", "withheld", "gone", "edited"]
     library: tuple[LibraryEntry, ...]
     """The library from now on."""
     up_to: Annotated[MessageId, Redact.ID] | None = None

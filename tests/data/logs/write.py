@@ -80,7 +80,6 @@ TALK = [
             "sections": [{"name": "system", "textSha256": TEXTS["system"]}],
             "toolsSha256": TEXTS["tools"],
             "composerSha256": TEXTS["composer"],
-            "historyTurns": 8,
             "promotion": "at_fold",
         },
     ),

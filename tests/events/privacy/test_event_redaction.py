@@ -525,7 +525,6 @@ WORDS_OF_OURS = {
     "pipeline",
     "form",
     "promotion",
-    "cache",
     "replicate",
     "applied_at",
 }

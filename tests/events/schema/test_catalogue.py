@@ -50,7 +50,6 @@ MESSAGE = {
         }
     ],
     "thinking": [{"textSha256": SHA256, "signature": "c2ln"}, {"textSha256": SHA256}],
-    "cache": "5m",
 }
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((line["type"], line["data"]) for line in map(json.loads, EXPORT.read_text().splitlines()[1:])),

@@ -12,7 +12,7 @@ from workspaced_events.projections.conversations import (
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.ports.manifest import Manifest
 from workspaced_tools.prompts.audit import cache_accounting as account_of
-from workspaced_tools.prompts.audit.cache_accounting import Accounted, account, conversations_status, summed
+from workspaced_tools.prompts.audit.cache_accounting import Accounted, account, summed
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
 
 ID = ConversationId("talk")
@@ -86,12 +86,6 @@ class Story(ConversationLog):
         self.prompt(message, **more)
         if cached is not None:
             self.report(message, cached)
-
-    def go_on(self, message: str, before: str, cached: int) -> None:
-        """With a tool's result, from the same query as before."""
-        self.say(message, tool_results=(c.ToolResult("t", "look", NAME),))
-        self.prompt(message, query=before)
-        self.report(message, cached)
 
     def elide(self, message: str, elided: int, cached: int | None = None) -> None:
         self.ask(message, cached, elided=elided)
@@ -172,18 +166,6 @@ ACCOUNTS: dict[str, tuple[list[tuple[Any, ...]], str, str | None, int]] = {
     ),
     "replaced": ([("ask", "m2"), ("change", "m2"), ("ask", "m3", PREFIX)], "hit", account_of.REPLACED, PREFIX),
     "removed": ([("ask", "m2"), ("cut", "m2"), ("ask", "m3", PREFIX)], "hit", account_of.MESSAGE_REMOVED, PREFIX),
-    "a turn that goes on repeats all": (
-        [("ask", "m2"), ("go_on", "m3", "m2", WHOLE)],
-        "hit",
-        None,
-        WHOLE,
-    ),
-    "a turn that goes on and was served less than half": (
-        [("ask", "m2"), ("go_on", "m3", "m2", WHOLE // 2 - 1)],
-        "miss",
-        account_of.EVICTED,
-        WHOLE,
-    ),
 }
 
 
@@ -232,22 +214,6 @@ def test_the_sum_counts_hits_misses_and_their_causes(story: Story) -> None:
     assert (sums.prompts, sums.hits, sums.misses, sums.not_reported) == (4, 1, 2, 1)
     assert sums.causes == {account_of.FIRST: 1, account_of.EVICTED: 1}
     assert (sums.input_tokens, sums.cached_tokens) == (30_000, SYSTEM)
-
-
-def test_status_tells_of_the_latest_conversations_the_last_one_first() -> None:
-    story = Story()
-    for number in range(15):
-        data = c.ConversationStarted(
-            conversation=ConversationId(f"c{number}"),
-            provider="p",
-            model="m",
-            context_window=1,
-            output_reserve=0,
-        )
-        story.tell(data)
-    told = conversations_status(story.conversations)
-    assert told["count"] == 16
-    assert [each["id"] for each in told["latest"]] == [f"c{number}" for number in range(14, 4, -1)]
 
 
 # -- two prompts --

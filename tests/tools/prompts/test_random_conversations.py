@@ -55,7 +55,6 @@ class Talk:
     def __init__(self, folder: Path, window: int, promotion: c.Promotion = "at_fold") -> None:
         self.versions: Counter[str] = Counter()
         self.world = past_world.World(folder, {note: self.version(note, 1) for note in NOTES})
-        self.turns = 4 if window > 100_000 else None
         self.promotion: c.Promotion = promotion
         self.chat = w.NotesTalk(
             self.world,
@@ -63,7 +62,6 @@ class Talk:
             reserve=RESERVE,
             tools='[{"name": "look_up"}]',
             composer=COMPOSER,
-            history_turns=self.turns,
             promotion=promotion,
         )
         self.prompts: list[tuple[Turn, Assembled]] = []
@@ -242,7 +240,6 @@ class Talk:
             window=now.context_window,
             reserve=RESERVE,
             composer=COMPOSER,
-            history_turns=self.turns,
             promotion=self.promotion,
             system=system,
             memory=f"Remember {n % 3}.",

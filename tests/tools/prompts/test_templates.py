@@ -88,14 +88,6 @@ def test_a_template_sees_the_request() -> None:
     assert body["model"] == "claude-9" and len(body["key"]) == 64
 
 
-def test_a_template_may_say_what_creates_the_cache() -> None:
-    macro = '{% macro cached_content() %}{"model": {{ request.model | json }}}{% endmacro %}{}'
-    offer = rendered(macro).cached_content
-    assert offer is not None and offer.create == {"model": "claude-9"} and offer.ttl == "3600s"
-    nothing = rendered("{% macro cached_content() %} {% endmacro %}{}").cached_content
-    assert nothing is not None and nothing.create is None and nothing.key == offer.key
-
-
 # -- what goes wrong --
 
 
@@ -109,7 +101,6 @@ def test_a_template_may_say_what_creates_the_cache() -> None:
         ('{}\n{% include "openai.json.jinja" %}', 2),
         ('\n{{ "x" | nofilter }}', 2),
         ("\n{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", 2),
-        ("\n{% macro cached_content() %}\n{{ nothing }}{% endmacro %}{}", 3),
         ("\n{{ request.__class__ }}", 2),
         ('\n{{ request.messages[0].content[0] | attr("__init__") }}', 2),
         ('\n{{ "{0.__class__}".format(request) }}', 2),

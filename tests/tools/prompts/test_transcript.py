@@ -169,19 +169,6 @@ def test_a_change_of_a_workspace_says_in_which_list(talk: Talk) -> None:
 # -- compactions --
 
 
-@pytest.mark.parametrize("turns", [1, 3])
-def test_at_least_so_many_turns_stay_less_than_twice_as_many_and_the_cut_moves_in_steps(turns: int) -> None:
-    talk, cuts = Talk(), []
-    talk.policy = Policy(history_turns=turns)
-    for number in range(20):
-        before = whole(talk.ask(f"({number})"))
-        kept = [each for each in range(number) if f"({each})" in before]
-        assert kept == list(range(number - len(kept), number))
-        assert min(number, turns) <= len(kept) < 2 * turns
-        cuts.append(number - len(kept))
-    assert cuts == sorted(cuts) and set(cuts) == set(range(0, 20 - turns, turns))
-
-
 def test_a_fold_keeps_the_notes_of_the_last_turns_in_their_newest_version() -> None:
     talk = Talk(window=6_000)
     for number in range(40):

@@ -95,7 +95,7 @@ def test_settings_told_again_are_no_event_and_others_are(chat: Talk) -> None:
     context.start(conversation=chat.id, **{**SETTINGS, "provider": "anthropic"}, tools=[{"name": "t"}])
     told = chat.told("conversation_started")
     now = {**SETTINGS, "provider": "anthropic", "tools": [{"name": "t"}]}
-    for changed in ({"composer": "In prose."}, {"history_turns": 3}):
+    for changed in ({"composer": "In prose."}, {"promotion": "each_turn"}):
         now |= changed
         for _ in range(2):
             context.start(conversation=chat.id, **now)

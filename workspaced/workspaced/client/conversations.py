@@ -122,7 +122,6 @@ class ConversationSettings(TypedDict, total=False):
     skills: Sequence[Skill] | None
     tools: Sequence[Mapping[str, Any]] | None
     composer: str | None
-    history_turns: int | None
     promotion: "Promotion | None"
 
 
@@ -143,7 +142,6 @@ class ContextMethods(Generic[Result]):
             vault: the vault that the conversation is about; by default the current one when it begins.
             agent: the role that gives `system` and `tools` where they are not given here, and pins.
             composer: text after the user's words of each turn.
-            history_turns: the minimum of last turns that stay verbatim.
             promotion: when the context library takes over what turns brought; default: `at_fold`, and `each_turn`
                 once a prompt names Gemini's `cached_content`.
         """

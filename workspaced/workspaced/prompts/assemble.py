@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import MessageId, NoteId, VaultId
+from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.conversations import Conversation, Prompt, Settings
 from workspaced_events.schema import catalogue as c
@@ -22,7 +22,6 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
 from workspaced_tools.prompts.audit.rebuild import prompt_event
-from workspaced_tools.prompts.model.kept_turns import KeptTurns
 from workspaced_tools.prompts.model.stored_texts import BlobStaging, inputs_of
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
 from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, shape
@@ -97,19 +96,8 @@ def _prompt(
     view: View,
     withheld_notes: WithheldNotes,
 ) -> Attempt:
-    message = last_message(conversation, params.message)
     staging = BlobStaging(service.texts)
-    turn, made = assembled(
-        conversation,
-        message,
-        view,
-        withheld_notes,
-        staging,
-        pipeline=params.pipeline,
-        rebase=params.rebase,
-        current=service.tail.state.current,
-        kept=service.kept_turns.of(conversation.id),
-    )
+    turn, made = _assembled(service, params, conversation, view, withheld_notes, staging)
     envelope, shaped = made.envelope, None
     if template is not None:
         shaped = _shaped(service, conversation.settings, template, envelope, params.cached_content, staging)
@@ -121,8 +109,8 @@ def _prompt(
     has_compaction = made.compacted is not None
     if last is not None and not has_compaction and _is_repeated(last, envelope, inputs, recorded):
         return Attempt(conversation, [], envelope, shaped)
-    durable = durable_texts(service, last, conversation)
-    actions = source_actions(conversation, turn, made, staging, durable)
+    durable = _durable_texts(service, last, conversation)
+    actions = _source_actions(conversation, turn, made, staging, durable)
     manifest = staging.keep(msgspec.json.encode(envelope.manifest))
     sent = staging.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
     prompt = prompt_event(
@@ -137,7 +125,7 @@ def _prompt(
         actions.append(action(made.near_limit, conversation))
     read = [name for name in _read_for(turn, recorded) if name not in durable.texts]
     blocks = map(staging.text, made.blocks)
-    actions.append(action(prompt, conversation, staged_texts(staging, [*read, *blocks, inputs, manifest, sent])))
+    actions.append(action(prompt, conversation, _staged_texts(staging, [*read, *blocks, inputs, manifest, sent])))
     return Attempt(conversation, actions, envelope, shaped)
 
 
@@ -165,7 +153,7 @@ def _shaped(
     return Shaped(made, msgspec.Raw(body), recorded)
 
 
-def durable_texts(service: Service, last: Prompt | None, conversation: Conversation) -> "_Durable":
+def _durable_texts(service: Service, last: Prompt | None, conversation: Conversation) -> "_Durable":
     """The durable texts of the library and of the last prompt's inputs, which need not be written again."""
     revisions = {(entry.id, entry.revision) for entry in conversation.library}
     texts: set[str] = set()
@@ -222,47 +210,41 @@ def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
         yield shape.template_sha256 or ""
 
 
-def assembled(
+def _assembled(
+    service: Service,
+    params: p.Assemble,
     conversation: Conversation,
-    message: MessageId,
     view: View,
     withheld_notes: WithheldNotes,
     staging: BlobStaging,
-    *,
-    pipeline: c.Pipeline = "chat",
-    rebase: bool = False,
-    current: VaultId | None = None,
-    kept: KeptTurns | None = None,
 ) -> tuple[Turn, Assembled]:
-    """The turn that was read through `view`, and the prompt assembled from it. Records nothing.
-
-    `current`: as in `gather`; `kept`: as in the assembler.
+    """The turn that was read through `view`, and the prompt assembled from it.
 
     Raises:
         WithheldDuringRead: a note that was read is withheld at present.
         WorkspacedError: raised by the assembler.
     """
-    calibration = view.state.conversations.calibration(conversation.settings)
+    kept = service.kept_turns.of(conversation.id)
     turn = gather(
         conversation,
-        message,
+        _last_message(conversation, params.message),
         view,
         staging,
         staging.keep,
-        calibration,
-        rebase=rebase,
-        pipeline=pipeline,
-        current=current,
+        view.state.conversations.calibration(conversation.settings),
+        rebase=params.rebase,
+        pipeline=params.pipeline,
+        current=service.tail.state.current,
         requested=withheld_notes.requested,
         kept=kept,
     )
     made = assemble_prompt(conversation, turn, staging, kept)
-    if withheld_notes.includes_any(attached_in(turn), pinned_in(turn)):
+    if withheld_notes.includes_any(_attached_in(turn), pinned_in(turn)):
         raise WithheldDuringRead
     return turn, made
 
 
-def source_actions(
+def _source_actions(
     conversation: Conversation, turn: Turn, made: Assembled, staging: BlobStaging, durable: _Durable
 ) -> list[Action]:
     """The actions that record the versions read for the prompt, and the compaction if there was one."""
@@ -275,18 +257,18 @@ def source_actions(
         if artifact.revision and not artifact.is_embedded and version not in known_revisions:
             known_revisions.add(version)
             read = c.ArtifactRecorded(artifact.id, artifact.kind, artifact.revision, artifact.bytes)
-            actions.append(action(read, conversation, staged_texts(staging, [artifact.revision])))
+            actions.append(action(read, conversation, _staged_texts(staging, [artifact.revision])))
     if (compaction := made.compacted) is not None:
         for present in turn.present:  # what the compaction was planned with, the library's new texts among them
             now = present.artifact
             if present.is_kept and now.revision and (now.id, now.revision) not in known_revisions:
                 read = c.ArtifactRecorded(now.id, now.kind, now.revision, now.bytes)
-                actions.append(action(read, conversation, staged_texts(staging, [now.revision])))
-        actions.append(action(compaction, conversation, staged_texts(staging, map(staging.text, made.blocks))))
+                actions.append(action(read, conversation, _staged_texts(staging, [now.revision])))
+        actions.append(action(compaction, conversation, _staged_texts(staging, map(staging.text, made.blocks))))
     return actions
 
 
-def last_message(conversation: Conversation, wanted: str | None) -> MessageId:
+def _last_message(conversation: Conversation, wanted: str | None) -> MessageId:
     """The message that the prompt ends with.
 
     Raises:
@@ -300,7 +282,7 @@ def last_message(conversation: Conversation, wanted: str | None) -> MessageId:
     return checked_message(conversation, wanted) if wanted is not None else next(reversed(conversation.messages))
 
 
-def attached_in(turn: Turn) -> Iterator[NoteId]:
+def _attached_in(turn: Turn) -> Iterator[NoteId]:
     """The notes whose names or texts the turn holds because they were attached."""
     for artifact in turn.artifacts:
         if artifact.failed is None:
@@ -320,6 +302,6 @@ def _is_repeated(last: Prompt, envelope: Envelope, inputs: str, shape: c.Shape |
     )
 
 
-def staged_texts(staging: BlobStaging, names: Iterable[str | None]) -> list[bytes]:
+def _staged_texts(staging: BlobStaging, names: Iterable[str | None]) -> list[bytes]:
     """The staged texts with these hashes, each once."""
     return [staging.blobs[name] for name in dict.fromkeys(names) if name is not None and name in staging.blobs]

@@ -145,7 +145,6 @@ def start_plan(
         sections=sections,
         tools_sha256=tools,
         composer_sha256=staging.text(params.composer) if params.composer else None,
-        history_turns=params.history_turns,
         promotion=params.promotion,
     )
 
@@ -170,7 +169,6 @@ _SETTINGS: Final = (
     "sections",
     "tools_sha256",
     "composer_sha256",
-    "history_turns",
     "promotion",
 )
 

@@ -12,7 +12,6 @@ from workspaced_tools.limits import CONTEXT_TOKENS_MAX
 from ..limits import (
     ATTACHMENTS_PER_MESSAGE_MAX,
     CONTEXT_NAME_CHARS_MAX,
-    MESSAGES_PER_CONVERSATION_MAX,
     MESSAGES_PER_REQUEST_MAX,
 )
 
@@ -68,8 +67,6 @@ class Start(Params, frozen=True):
     """The definitions that the runtime sends beside the prompt: they count against the context window."""
     composer: str = ""
     """Instructions on how to write answers; follows the user's text of each turn."""
-    history_turns: Annotated[int, Meta(ge=1, le=MESSAGES_PER_CONVERSATION_MAX)] | None = None
-    """At least so many of the latest turns stay verbatim; None: as many as fit."""
     promotion: Promotion | None = None
     """When the context library takes over what turns brought; None: at a compaction, or each turn if what the
     provider keeps of prompts was named in one."""

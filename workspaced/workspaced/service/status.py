@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_tools.prompts.audit.cache_accounting import conversations_status
 from workspaced_tools.sharing.levels import sharing_status
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 
@@ -50,7 +49,6 @@ def status(service: Service, *, named: bool = True) -> dict[str, Any]:
         **({"tools": service.calls.statistics.status()} if named else {}),
         "recording": recording,
         "paused": msgspec.to_builtins(state.paused),
-        "conversations": conversations_status(state.conversations),
         "sharing": sharing_status(state, service.client_names()),
         "degraded": [each.message for each in problems],
         **({"unchanged": dict(service.overlays.unchanged.most_common())} if named else {}),

@@ -8,7 +8,7 @@ byte.
 
 A chat's prompt is a transcript that only grows: each turn is repeated as it was sent, with its context, so that a
 prompt begins with the bytes of the prompt before it. Only a compaction shortens it (compaction.py): over budget,
-when asked, when a summary or `history_turns` says so, or when it pays. A prompt that needs one is assembled as if
+when asked, when a summary says so, or when it pays. A prompt that needs one is assembled as if
 it were recorded, and it is recorded with the prompt. A compression has no library, and a history of words alone.
 
 The composer's instruction (how to write answers) follows the words of each turn after a blank line; if the user

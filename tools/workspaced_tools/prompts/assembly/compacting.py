@@ -81,8 +81,8 @@ class Compacting:
             return
         before = self._before_compaction(made)
         planner = Planner(before, policy, self.index)
-        reason, at_least = self._must_leave(before)
-        plan: Plan | None = None
+        reason: CompactionReason = "summary"
+        at_least, plan = self._summed_up(before), None
         if at_least:
             plan = planner.plan(at_least)
         elif self.turn.rebase:
@@ -131,18 +131,14 @@ class Compacting:
         """Whether a compaction has to be planned at all; whether one pays is looked at every PAYS_EVERY turns."""
         policy = self.turn.policy
         must = self.turn.rebase or (policy.each_turn and self.is_first) or made.estimate > self.limit
-        may_leave = made.past.summary is not None or policy.history_turns is not None
         at_times = self.is_first and len(made.sent_so_far.turns) % PAYS_EVERY == 0
-        return must or may_leave or at_times
+        return must or made.past.summary is not None or at_times
 
-    def _must_leave(self, before: Before) -> tuple[CompactionReason, int]:
-        """How many turns leave because a summary stands for them or `history_turns` are enough, and why."""
+    def _summed_up(self, before: Before) -> int:
+        """How many turns leave because a summary stands for them."""
         names = list(self.before.messages)
         covered = summed_up(self.before, self.turn.message)
-        by_summary = sum(names.index(turn.last) < covered for turn in before.turns)
-        kept = self.turn.policy.history_turns
-        by_count = len(before.turns) - kept if kept is not None and len(before.turns) >= 2 * kept else 0
-        return ("summary", by_summary) if by_summary >= by_count else ("turns", by_count)
+        return sum(names.index(turn.last) < covered for turn in before.turns)
 
     def _compaction(self, plan: Plan, reason: CompactionReason, planner: Planner) -> Iterator[ContextFolded]:
         """The event of a plan; none if it changes nothing. What later turns brought into the library stays."""

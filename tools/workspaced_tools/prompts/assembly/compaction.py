@@ -19,7 +19,7 @@ from ..model.token_estimate import estimate_tokens_of_chars
 from ..model.types import Artifact, Policy
 from .library import LIBRARY_KINDS, LibraryIndex
 
-CompactionReason = Literal["budget", "asked", "pays", "summary", "turns", "each_turn"]
+CompactionReason = Literal["budget", "asked", "pays", "summary", "each_turn"]
 HORIZON_TURNS: Final = 20
 """A conversation is not expected to go on for longer."""
 READ_PRICE: Final = 0.1

@@ -7,13 +7,13 @@ Token counts of prompts are estimates (token_estimate.py); cached tokens are the
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
-from workspaced_events.projections.conversations import PROMPTS_MAX, Conversation, Conversations, Prompt, turn_of
+from workspaced_events.projections.conversations import PROMPTS_MAX, Conversation, Prompt
 from workspaced_events.schema.catalogue import Pipeline
 
 from ...ports.manifest import LayerId
@@ -25,7 +25,6 @@ HIT_SHARE: Final = 0.5
 caches keep whole blocks only."""
 CACHED_TOKENS_MIN: Final = 1_024
 """Hosted providers do not keep shorter prefixes."""
-STATUS_CONVERSATIONS_MAX: Final = 10
 
 FIRST: Final = "first prompt"
 OTHER_PIPELINE: Final = "another pipeline"
@@ -77,15 +76,11 @@ class Summed(msgspec.Struct, frozen=True, rename="camel"):
     """The number of misses by cause."""
 
 
-def account(conversation: Conversation, history_tokens: Mapping[int, int] | None = None) -> tuple[Accounted, ...]:
+def account(conversation: Conversation) -> tuple[Accounted, ...]:
     """Compares every prompt that the conversation remembers, in order, with the previous one of its pipeline.
 
     If the conversation remembers PROMPTS_MAX prompts of a pipeline, the first is left out: its previous one is not
     known.
-
-    Args:
-        history_tokens: known tokens of the fourth layer by the prompt's sequence; no event has them, only the
-            manifest.
     """
     counts = Counter(each.pipeline for each in conversation.prompts)
     last: dict[Pipeline, Prompt] = {}
@@ -93,16 +88,14 @@ def account(conversation: Conversation, history_tokens: Mapping[int, int] | None
     for prompt in conversation.prompts:
         before = last.get(prompt.pipeline)
         if before is not None or counts[prompt.pipeline] < PROMPTS_MAX:
-            found.append(_accounted(conversation, before, prompt, history_tokens or {}))
+            found.append(_accounted(conversation, before, prompt))
         last[prompt.pipeline] = prompt
     return tuple(found)
 
 
-def _accounted(
-    conversation: Conversation, before: Prompt | None, prompt: Prompt, history_tokens: Mapping[int, int]
-) -> Accounted:
+def _accounted(conversation: Conversation, before: Prompt | None, prompt: Prompt) -> Accounted:
     cause = cause_of(conversation, before, prompt)
-    expected = 0 if before is None else kept_tokens(conversation, before, prompt, history_tokens)
+    expected = 0 if before is None else kept_tokens(conversation, before, prompt)
     possible = 0 if before is None else max(before.prefix_tokens, expected)
     outcome: Outcome = "unknown"
     if prompt.cached_tokens is None:
@@ -165,9 +158,7 @@ def _message_cause(conversation: Conversation, before: Prompt, prompt: Prompt) -
     return None
 
 
-def kept_tokens(
-    conversation: Conversation, before: Prompt, prompt: Prompt, history_tokens: Mapping[int, int]
-) -> int:
+def kept_tokens(conversation: Conversation, before: Prompt, prompt: Prompt) -> int:
     """A lower bound, by the log, for the tokens at the beginning of `prompt` that `before` has too."""
     if prompt.hashes.L1_SYSTEM != before.hashes.L1_SYSTEM:
         return 0
@@ -178,19 +169,7 @@ def kept_tokens(
         return before.prefix_tokens
     if _message_cause(conversation, before, prompt) is not None:
         return before.prefix_tokens
-    if before.repeats_turns and prompt.repeats_turns:
-        return before.estimate
-    return _continued_tokens(conversation, before, prompt) or before.prefix_tokens + history_tokens.get(
-        before.seq, 0
-    )
-
-
-def _continued_tokens(conversation: Conversation, before: Prompt, prompt: Prompt) -> int:
-    """The estimate of `before` if `prompt` continues its turn; else 0."""
-    if not {before.message, prompt.message} <= conversation.messages.keys():
-        return 0
-    same_turn = turn_of(conversation, before.message) == turn_of(conversation, prompt.message)
-    return before.estimate if same_turn and before.hashes.L5_USER == prompt.hashes.L5_USER else 0
+    return before.estimate if before.repeats_turns and prompt.repeats_turns else before.prefix_tokens
 
 
 # -- totals --
@@ -208,25 +187,6 @@ def summed(prompts: Sequence[Accounted]) -> Summed:
         cached_tokens=sum(each.cached_tokens or 0 for each in prompts),
         causes=dict(Counter(each.cause for each in prompts if each.outcome == "miss" and each.cause)),
     )
-
-
-def conversations_status(conversations: Conversations) -> dict[str, Any]:
-    """The conversations in `workspaced/status`: the latest ones, most recently changed first."""
-    latest = list(conversations.by_id.values())[: -STATUS_CONVERSATIONS_MAX - 1 : -1]
-    return {
-        "count": len(conversations.by_id),
-        "latest": [
-            {
-                "id": each.id,
-                "provider": each.settings.provider,
-                "model": each.settings.model,
-                "messages": len(each.messages),
-                "ended": each.ended,
-                "cache": msgspec.to_builtins(summed(account(each))),
-            }
-            for each in latest
-        ],
-    }
 
 
 # -- comparing two prompts --

@@ -118,7 +118,9 @@ class OverlaidChats:
         elif isinstance(data, PromptOverlaid):
             self._requests.setdefault(data.insertion, []).append(event)
         elif isinstance(data, PromptAnswered):
-            sent = [each for each in self._requests.get(data.insertion, ()) if _is_of(data, each.data)]
+            of = data.caller, data.body_hash
+            requests = self._requests.get(data.insertion, ())
+            sent = [each for each in requests if (each.data.caller, each.data.body_hash) == of]
             if sent:
                 self._answered[sent[-1].seq] = data
 
@@ -214,7 +216,3 @@ class OverlaidChats:
             answered.cached_tokens if answered is not None else None,
             answered.output_tokens if answered is not None else None,
         )
-
-
-def _is_of(answered: PromptAnswered, sent: PromptOverlaid) -> bool:
-    return (answered.caller, answered.body_hash) == (sent.caller, sent.body_hash)

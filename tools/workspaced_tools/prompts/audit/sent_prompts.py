@@ -12,7 +12,6 @@ from workspaced_events.replay.position import feed_until
 from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled
 
-from ...errors import NotRecorded
 from ...ports.manifest import Manifest
 from ..model.stored_texts import manifest_of_prompt, texts_in
 from ..model.types import Assembled
@@ -81,11 +80,6 @@ class PromptHistory(msgspec.Struct, frozen=True):
             f"No prompt {of}of the conversation {conversation.id!r} is in this log.",
             hint=f"Prompts are there for: {', '.join(ids[-_IDS_SHOWN_MAX:]) or 'none'}.",
         )
-
-    def between(self, conversation: Conversation, one: SentPrompt, two: SentPrompt) -> list[Prompt]:
-        """The prompts from the earlier to the later of two, both included, in order."""
-        first, last = sorted((one.event.seq, two.event.seq))
-        return [each.prompt for each in self.prompts[conversation.id] if first <= each.event.seq <= last]
 
 
 def _named(ids: Sequence[str], name: str) -> str:
@@ -157,18 +151,6 @@ def manifest_of(source: Source, sent: SentPrompt) -> Manifest:
         LogDamaged: the blob holds something else.
     """
     return manifest_of_prompt(sent.data.manifest_sha256, texts_in(source.blob))
-
-
-def history_tokens(source: Source, conversation: Conversation) -> dict[int, int]:
-    """The tokens of the fourth layer by sequence, for each remembered prompt whose manifest is kept."""
-    texts, found = texts_in(source.blob), {}
-    for prompt in conversation.prompts:
-        try:
-            manifest = manifest_of_prompt(prompt.manifest_sha256, texts)
-        except NotRecorded:
-            continue
-        found[prompt.seq] = sum(layer.tokens for layer in manifest.layers if layer.id == "L4_STRIP")
-    return found
 
 
 def _conversations_then(source: Source, wanted: Sequence[SentPrompt]) -> dict[int, Conversation | None]:

@@ -15,7 +15,7 @@ from ..model.types import Envelope, Texts
 from .known import SHAPES
 from .provider import OWN, Json
 from .request import Blob, request_of
-from .templates import Rendered, Template, rendered
+from .templates import Template, rendered
 
 RENDERER: Final = 1
 """The version of the functions that render SHAPES: a change of their bodies raises it."""
@@ -41,7 +41,7 @@ class RenderedBody(Wire, frozen=True, omit_defaults=False):
     tool_names: dict[str, str]
     """Maps the sent name of each renamed tool to the defined name."""
     cached_content: CacheOffer | None
-    """None: the provider has no explicit cache, or the template no macro `cached_content`."""
+    """None: the provider has no explicit cache, or a template of your own made the body."""
 
 
 def shape(
@@ -64,14 +64,12 @@ def shape(
     provider = SHAPES[template.name] if template.text is None else OWN
     request, changes = request_of(envelope, settings, provider, texts, blob, cached_content)
     if template.text is not None:
-        made = rendered(template.name, template.text, request)
+        body, offer = rendered(template.name, template.text, request), None
     else:
         assert provider.render is not None, "of SHAPES"
-        create = provider.create_cache
-        made = Rendered(provider.render(request), create(request) if create else None, create is not None)
-    cached = request.cached_content
-    offer = CacheOffer(cached.key, f"{cached.ttl_s}s", made.created) if made.offers else None
-    return RenderedBody(template.name, made.body, changes, request.tool_names, offer)
+        body, cached, create = provider.render(request), request.cached_content, provider.create_cache
+        offer = CacheOffer(cached.key, f"{cached.ttl_s}s", create(request)) if create is not None else None
+    return RenderedBody(template.name, body, changes, request.tool_names, offer)
 
 
 def body_hash(body: Json) -> str:

@@ -9,9 +9,8 @@ from ...errors import ArgumentInvalid
 from ...limits import CONTEXT_TOKENS_MAX, ECHO_CHARS_MAX
 from .anthropic import ANTHROPIC
 from .gemini import GEMINI
-from .openai import OPENAI
+from .openai import OPENAI, RESPONSES
 from .provider import Counted, Provider, UsageReport
-from .responses import RESPONSES
 
 SHAPES: Final[dict[str, Provider]] = {
     "openai": OPENAI,

@@ -1,11 +1,11 @@
-"""OpenAI's chat completions.
+"""OpenAI's chat completions; and its responses, of a history that the caller keeps, without items of reasoning.
 
 The prefix is cached without being asked; the key keeps a conversation on one machine. It refuses a whole request
 for one refused tool: "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at
 the top level", "array schema missing items".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ..model.blocks import BLANK_LINE
@@ -139,3 +139,56 @@ OPENAI: Final = Provider(
     refused_keywords=frozenset({"oneOf", "anyOf", "allOf", "enum", "const", "not"}),
     fit_parameters=lambda parameters: (_with_items(parameters), []),
 )
+
+
+# -- responses --
+
+
+def _responses_body(request: Request) -> Json:
+    body: Json = {
+        "model": request.model,
+        "max_output_tokens": request.output_tokens,
+        "prompt_cache_key": request.conversation_key,
+    }
+    if request.system:
+        body["instructions"] = joined(request.system)
+    if request.tools or request.own_tools:
+        defined = (
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                "strict": False,
+            }
+            for tool in request.tools
+        )
+        body["tools"] = [*defined, *request.own_tools]
+    body["input"] = [item for message in request.messages for item in _items(message)]
+    return body
+
+
+def _items(message: RequestMessage) -> Iterator[Json]:
+    said = message.of_type("text", "image")
+    for result in message.of_type("toolResult"):
+        yield {"type": "function_call_output", "call_id": result.id, "output": result_text(result)}
+    if said:
+        yield {"role": message.role, "content": content_of(said, _responses_piece)}
+    for call in message.of_type("toolCall"):
+        yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
+
+
+def _responses_piece(part: Part) -> Json:
+    if part.type == "image":
+        return {"type": "input_image", "detail": "auto", "image_url": data_url(part)}
+    return {"type": "input_text", "text": part.text}
+
+
+def _read_responses_tool(raw: Json) -> ReadTool | None:
+    """Reads what chat completions refuse."""
+    if raw.get("type") != "function" or "function" in raw:
+        return None
+    return read_tool({key: each for key, each in raw.items() if key != "type"}, "parameters", "responses")
+
+
+RESPONSES: Final = OPENAI._replace(shape="responses", render=_responses_body, read_tool=_read_responses_tool)

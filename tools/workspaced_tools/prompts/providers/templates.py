@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import regex
@@ -28,8 +28,6 @@ TEMPLATE_BYTES_MAX: Final = 64 * 1024
 BODY_CHARS_MAX: Final = 64 * 1024 * 1024
 STEPS_MAX: Final = 250_000
 """Rounds of loops and calls of macros, all together."""
-CACHED_CONTENT: Final = "cached_content"
-"""The macro of this name renders the body that creates the provider's explicit cache."""
 _STEP: Final = "_step"
 _JOINED: Final = "_joined"
 _WRITABLE: Final = (str, int, float, type(None))
@@ -98,15 +96,7 @@ def _unknown(what: str, folder: Path | None, hint: str = "") -> UnknownShape:
 # -- rendering --
 
 
-class Rendered(NamedTuple):
-    body: Json
-    created: Json | None
-    """The body that creates the explicit cache."""
-    offers: bool
-    """Whether the template has the macro CACHED_CONTENT."""
-
-
-def rendered(name: str, text: str, request: Request) -> Rendered:
+def rendered(name: str, text: str, request: Request) -> Json:
     """The body that the template gives.
 
     Raises:
@@ -117,8 +107,6 @@ def rendered(name: str, text: str, request: Request) -> Rendered:
         compiled = _compiled(text)
         context = compiled.new_context({"request": request, _STEP: _Steps().take, _JOINED: _joined})
         body = _bounded(compiled, context)
-        macro = context.get_exported().get(CACHED_CONTENT)
-        created = str(macro()) if callable(macro) else None
     except Exception as error:  # report every failure of a template with its line
         raise _failed(name, error, compiled) from error
     finally:
@@ -127,8 +115,7 @@ def rendered(name: str, text: str, request: Request) -> Rendered:
         ):  # its macros refer to it: otherwise only the cycle collector would free the request
             context.vars.clear()
             context.exported_vars.clear()
-    made = _object(name, created) if created is not None and created.strip() else None
-    return Rendered(_object(name, body), made, created is not None)
+    return _object(name, body)
 
 
 def _bounded(compiled: "Compiled", context: Any) -> str:

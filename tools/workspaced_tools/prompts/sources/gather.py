@@ -129,7 +129,6 @@ def _policy(conversation: Conversation, pipeline: Pipeline) -> Policy:
     settings = conversation.settings
     return Policy(
         pipeline=pipeline,
-        history_turns=settings.history_turns,
         summary_tokens_max=SUMMARY_TOKENS_MAX,
         each_turn=settings.promotion == "each_turn" or (settings.promotion is None and _is_kept(conversation)),
     )

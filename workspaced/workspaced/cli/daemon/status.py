@@ -56,7 +56,8 @@ def _print_status(status: dict[str, Any]) -> None:
     if (paused := status.get("paused")) is not None:
         print_labelled("paused    ", pause_text(paused).removeprefix("paused "), colour="yellow")
     _print_recording(status["recording"])
-    _print_prompts(status["conversations"], status["unchanged"])
+    if unchanged := status["unchanged"]:
+        print_labelled("unchanged ", f"requests to a provider: {unchanged_text(unchanged)}", colour="yellow")
     for each in status["sharing"]["clients"]:
         print_labelled("shared    ", f"{each['client']}: {each['level']}")
     if status["sharing"]["default"] != "all":
@@ -90,18 +91,6 @@ def _print_recording(recording: dict[str, Any]) -> None:
     kept = f"{counted(recording['kept'], 'blob')}, {recording['keptBytes']} bytes kept"
     skipped = f", {counted(recording['skipped'], 'call')} without what they read" if recording["skipped"] else ""
     print_labelled("recording ", f"{recording['record']}: {kept}{skipped}")
-
-
-def _print_prompts(conversations: dict[str, Any], unchanged: dict[str, int]) -> None:
-    for each in conversations["latest"]:
-        cache = each["cache"]
-        if cache["prompts"]:
-            asked = f"{counted(cache['prompts'], 'prompt')}, {counted(cache['hits'], 'cache hit')}"
-            counts = f"{asked}, {counted(cache['misses'], 'miss')}"
-            causes = ", ".join(f"{count} {cause}" for cause, count in cache["causes"].items())
-            print_labelled("context   ", f"{each['id']}: {counts}{f' ({causes})' if causes else ''}")
-    if unchanged:
-        print_labelled("unchanged ", f"requests to a provider: {unchanged_text(unchanged)}", colour="yellow")
 
 
 def _print_traces(traces: dict[str, Any]) -> None:

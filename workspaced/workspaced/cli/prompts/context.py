@@ -17,7 +17,6 @@ from workspaced_tools.prompts.audit.sent_prompts import (
     PromptHistory,
     RebuiltPrompt,
     SentPrompt,
-    history_tokens,
     manifest_of,
     read_prompt_history,
     rebuild_prompts,
@@ -189,7 +188,7 @@ def show_command(
             output(history.overlaid.shown(about, source.blob), _print_chat)
             return 0
         if form == "cache":
-            prompts = account(about, history_tokens(source, about))
+            prompts = account(about)
             output({"prompts": prompts, "summary": summed(prompts)}, lambda _: _print_cache(prompts))
             return 0
         sent = history.sent(about, message, prompt)
