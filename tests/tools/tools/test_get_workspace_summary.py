@@ -12,7 +12,7 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Pin, VaultState
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
 from workspaced_tools.ports.questions import Question
-from workspaced_tools.ports.vault import LinkName, LinkTarget, NoteRef, VaultOverview
+from workspaced_tools.ports.vault import LinkTarget, NoteRef, VaultOverview
 
 TOOL = "get_workspace_summary"
 STAT = StatKey(1, 1, 1, 1, 1)
@@ -46,12 +46,12 @@ class FakeVault:
             for note in notes
         ]
 
-    def link_targets(self, source: NoteId, links: Sequence[LinkName]) -> list[LinkTarget]:
+    def link_targets(self, source: NoteId, links: Sequence[str]) -> list[LinkTarget]:
         assert self._state == "ready"
         return [
-            LinkTarget(self._ref(f"{link.target}.md"))
-            if f"{link.target}.md" in self._notes
-            else LinkTarget(None, ambiguous=link.target == "twin")
+            LinkTarget(self._ref(f"{link}.md"))
+            if f"{link}.md" in self._notes
+            else LinkTarget(None, ambiguous=link == "twin")
             for link in links
         ]
 

@@ -36,7 +36,7 @@ from ..notes.name_only import NAMES_ONLY
 from ..notes.note import Note
 from ..ports.asking import VaultPort
 from ..ports.questions import Incoming, IndexState, LinkTargets, Names, Read, SharingTags, Similar, Visits
-from ..ports.vault import LinkName, NoteRef, SimilarNote, TaggedNote
+from ..ports.vault import NoteRef, SimilarNote, TaggedNote
 from ..ports.view import View
 from .note_answers import NO_ACTIVE_NOTE, OPEN_A_NOTE, note_or_error, served_vault
 from .read_note import name_of, only_note
@@ -165,7 +165,7 @@ def _all_ties(vault: VaultPort, note: Note, warnings: list[str]) -> list[Tie]:
 
 def _outgoing(vault: VaultPort, note: Note) -> Counter[NoteRef]:
     """The number of links from the note to each other note."""
-    names = [LinkName(link.target, link.wiki) for link in note.markdown.links if link.target]
+    names = [link.target for link in note.markdown.links if link.target]
     targets = vault.ask(LinkTargets(note.id, names)) if names else []
     return Counter(each.note for each in targets if each.note is not None and each.note.id != note.id)
 

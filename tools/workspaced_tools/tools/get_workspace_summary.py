@@ -25,7 +25,7 @@ from ..notes.name_keys import without_case
 from ..notes.note import Note
 from ..ports.asking import VaultPort
 from ..ports.questions import IndexState, LinkTargets, Overview, Read, Visits
-from ..ports.vault import LinkName, VaultOverview
+from ..ports.vault import VaultOverview
 from ..ports.view import View
 from .note_answers import index_state, served_vault, to_second
 from .tool import Answer, Arguments, Tool
@@ -205,11 +205,9 @@ def _open_links(
             warnings.append(
                 f"{note.id}: the first {_SUMMARY_LINKS_PER_NOTE_MAX} of {len(links)} links were looked at."
             )
-        first = {
-            (link.wiki, without_case(link.target)): link for link in reversed(links[:_SUMMARY_LINKS_PER_NOTE_MAX])
-        }
+        first = {without_case(link.target): link for link in reversed(links[:_SUMMARY_LINKS_PER_NOTE_MAX])}
         distinct = sorted(first.values(), key=lambda link: link.start)
-        targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in distinct]))
+        targets = vault.ask(LinkTargets(note.id, [link.target for link in distinct]))
         for link, target in zip(distinct, targets, strict=True):
             if target.note is None:
                 entry = OpenQuestion(note.id, note.title, link.target, link.line)
