@@ -2688,7 +2688,6 @@ export interface GetWorkspaceSummaryOutput {
         readonly temporaryTabsCount: number;
         readonly recentNotes: number;
         readonly missingNotes: number;
-        readonly untouchedPins: number;
       };
       readonly inPinsAndActiveNote?: {
         readonly brokenLinks: number;
@@ -2711,7 +2710,6 @@ export interface GetWorkspaceSummaryOutput {
       readonly brokenLinks: readonly GetWorkspaceSummaryOutputOpenQuestion[];
       readonly ambiguousLinks: readonly GetWorkspaceSummaryOutputOpenQuestion[];
       readonly missingNotes: readonly GetWorkspaceSummaryOutputOpenQuestion[];
-      readonly untouchedPins: readonly GetWorkspaceSummaryOutputOpenQuestion[];
     };
   };
   readonly error?: string;
@@ -2737,7 +2735,6 @@ export interface GetWorkspaceSummaryOutputOpenQuestion {
   readonly target?: string;
   readonly line?: number;
   readonly listedIn?: readonly string[];
-  readonly at?: string;
 }
 
 export interface LinkedGetCurrentNoteInput {
