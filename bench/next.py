@@ -37,7 +37,7 @@ from workspaced_tools.ports.questions import (
     Similar,
     Visits,
 )
-from workspaced_tools.ports.vault import IncomingLink, IncomingLinks, LinkName, LinkTarget, NoteRef
+from workspaced_tools.ports.vault import IncomingLink, IncomingLinks, LinkTarget, NoteRef
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 from workspaced_tools.prompts.sources.pinned import NEXT
@@ -270,6 +270,6 @@ def _linked(vault: Vault, note: NoteId) -> list[str]:
     [found] = vault.ask(Read([note]), EMPTY_VAULT)
     if not isinstance(found, Note):
         return []
-    links = [LinkName(target, wiki) for target, wiki in found.names.links if target]
+    links = [link.target for link in found.markdown.links if link.target]
     targets = vault.ask(LinkTargets(note, links), EMPTY_VAULT)
     return [each.note.id for each in targets if each.note is not None]

@@ -16,7 +16,7 @@ from support.patience import is_indexed
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.ports.vault import LinkName, SearchQuery
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.index import database
 from workspaced_tools.vault.vault import Vault
 
@@ -78,7 +78,7 @@ def asked(vault: Vault) -> dict[str, Any]:
         "resolve": vault.links.resolve("Title 7", EMPTY_VAULT).note,
         "near": vault.links.resolve("Titel 7", EMPTY_VAULT).near,
         "path": vault.links.resolve("d1/n1", EMPTY_VAULT).note,
-        "links": vault.links.link_targets(note, [LinkName("n2", True)], EMPTY_VAULT),
+        "links": vault.links.link_targets(note, ["n2"], EMPTY_VAULT),
         "incoming": vault.links.incoming(NoteId("d2/n2.md"), 9, EMPTY_VAULT),
         "names": vault.notes.names([note, NoteId("private.md"), NoteId("missing.md")]),
         "similar": [each.note.id for each in vault.searches.similar(note, 9)],

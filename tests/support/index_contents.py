@@ -13,7 +13,7 @@ _WHOLE = {
 }
 _BY_NOTE = {
     "names": "note, key FROM names",
-    "links": "note, n, target, wiki, heading, embed, line, context FROM links",
+    "links": "note, n, target, heading, line, context FROM links",
     "link keys": "note, n, key FROM link_keys",
     "tags": "note, tag, shown FROM tags",
     "texts": "note, text FROM texts",

@@ -446,8 +446,6 @@ class OpenQuestion(Part):
     line: int | None = None
     listed_in: list[str] | None = None
     """The lists that name a note without a file."""
-    at: str | None = None
-    """The last visit of an untouched pin, or the time of pinning."""
 
 
 class VaultCounts(Part):
@@ -465,7 +463,6 @@ class WorkspaceCounts(Part):
     recent_notes: int
     missing_notes: int
     """The active note, pins and tabs without a file."""
-    untouched_pins: int
 
 
 class LinkCounts(Part):
@@ -504,7 +501,6 @@ class OpenQuestions(Part, kw_only=True):
     broken_links: list[OpenQuestion] = []
     ambiguous_links: list[OpenQuestion] = []
     missing_notes: list[OpenQuestion] = []
-    untouched_pins: list[OpenQuestion] = []
 
 
 class WorkspaceSummary(Part, kw_only=True):

@@ -231,8 +231,7 @@ export const DEFAULTS: Readonly<Record<string, Defaults>> = {
         "given": {
           "brokenLinks": [],
           "ambiguousLinks": [],
-          "missingNotes": [],
-          "untouchedPins": []
+          "missingNotes": []
         }
       }
     }

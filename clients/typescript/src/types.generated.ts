@@ -2616,7 +2616,6 @@ export interface GetWorkspaceSummaryOutput {
         readonly temporaryTabsCount: number;
         readonly recentNotes: number;
         readonly missingNotes: number;
-        readonly untouchedPins: number;
       };
       readonly inPinsAndActiveNote?: {
         readonly brokenLinks: number;
@@ -2639,7 +2638,6 @@ export interface GetWorkspaceSummaryOutput {
       readonly brokenLinks: readonly GetWorkspaceSummaryOutputOpenQuestion[];
       readonly ambiguousLinks: readonly GetWorkspaceSummaryOutputOpenQuestion[];
       readonly missingNotes: readonly GetWorkspaceSummaryOutputOpenQuestion[];
-      readonly untouchedPins: readonly GetWorkspaceSummaryOutputOpenQuestion[];
     };
   };
   readonly error?: string;
@@ -2665,7 +2663,6 @@ export interface GetWorkspaceSummaryOutputOpenQuestion {
   readonly target?: string;
   readonly line?: number;
   readonly listedIn?: readonly string[];
-  readonly at?: string;
 }
 
 export interface LinkedGetCurrentNoteInput {

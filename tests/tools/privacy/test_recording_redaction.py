@@ -36,7 +36,7 @@ from workspaced_events.replay.source import DirectorySource, Source
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.notes.note import Note, StatKey
 from workspaced_tools.ports.questions import LinkTargets, Names, Overview, Search
-from workspaced_tools.ports.vault import Found, LinkName, LinkTarget, NoteRef, SearchQuery
+from workspaced_tools.ports.vault import Found, LinkTarget, NoteRef, SearchQuery
 from workspaced_tools.privacy import recording_redaction
 from workspaced_tools.privacy.recording_redaction import Redacted, redact
 from workspaced_tools.privacy.rephrased_answers import Rephrased
@@ -343,7 +343,7 @@ def exchange(ask: str, question: Any, answer: Any) -> Exchange:
 
 
 A, B = NoteRef(NoteId("a.md"), "A", "a.md"), NoteRef(NoteId("b.md"), "B", "b.md")
-ONE, TWO, NEW = LinkName("one", wiki=True), LinkName("two", wiki=False), LinkName("new", wiki=True)
+ONE, TWO, NEW = "one", "two", "new"
 
 
 def names(*notes: str) -> Names:

@@ -57,7 +57,7 @@ from workspaced_tools.ports.questions import (
     VersionOf,
     Visits,
 )
-from workspaced_tools.ports.vault import LinkName, SearchQuery
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.recording.format import read_recording, shown_of
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault
@@ -102,7 +102,7 @@ QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
         for source in ("a.md", "two/Twin", "old.md", "gone.md", "../x.md")
     ],
     LinkTargets: [
-        LinkTargets(A, [LinkName("b", True), LinkName("Nowhere", True), LinkName("one/Twin.md", False)]),
+        LinkTargets(A, ["b", "Nowhere", "one/Twin.md"]),
         LinkTargets(GONE, []),
     ],
     Images: [Images(NoteId("pictures.md")), Images(A), Images(GONE)],

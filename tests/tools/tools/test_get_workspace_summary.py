@@ -9,10 +9,10 @@ from support.tool_fixtures import Call, MakeState, MakeView
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, Pin, VaultState
+from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
 from workspaced_tools.ports.questions import Question
-from workspaced_tools.ports.vault import LinkName, LinkTarget, NoteRef, VaultOverview
+from workspaced_tools.ports.vault import LinkTarget, NoteRef, VaultOverview
 
 TOOL = "get_workspace_summary"
 STAT = StatKey(1, 1, 1, 1, 1)
@@ -46,12 +46,12 @@ class FakeVault:
             for note in notes
         ]
 
-    def link_targets(self, source: NoteId, links: Sequence[LinkName]) -> list[LinkTarget]:
+    def link_targets(self, source: NoteId, links: Sequence[str]) -> list[LinkTarget]:
         assert self._state == "ready"
         return [
-            LinkTarget(self._ref(f"{link.target}.md"))
-            if f"{link.target}.md" in self._notes
-            else LinkTarget(None, ambiguous=link.target == "twin")
+            LinkTarget(self._ref(f"{link}.md"))
+            if f"{link}.md" in self._notes
+            else LinkTarget(None, ambiguous=link == "twin")
             for link in links
         ]
 
@@ -92,7 +92,6 @@ def test_of_an_empty_workspace_everything_is_there_and_empty(ask: Call) -> None:
                 "temporaryTabsCount": 0,
                 "recentNotes": 0,
                 "missingNotes": 0,
-                "untouchedPins": 0,
             },
             "inPinsAndActiveNote": {"brokenLinks": 0, "ambiguousLinks": 0},
             "inHistory": {"visits": 0, "visitedNotes": 0},
@@ -100,7 +99,7 @@ def test_of_an_empty_workspace_everything_is_there_and_empty(ask: Call) -> None:
         "indexState": "ready",
         "activity": {"recentlyVisited": [], "recentlyChanged": [], "mostVisited": []},
         "topTags": {f"tag{n}": 100 - n for n in range(10)},
-        "openQuestions": {"brokenLinks": [], "ambiguousLinks": [], "missingNotes": [], "untouchedPins": []},
+        "openQuestions": {"brokenLinks": [], "ambiguousLinks": [], "missingNotes": []},
     }
     assert result["message"] == "Notes in the vault: 0; pinned: 0; open questions: 0."
 
@@ -170,28 +169,6 @@ def test_notes_that_are_listed_and_gone_are_open_questions(ask: Call, make_state
         {"note": "lost.md", "title": "lost", "listedIn": ["temporaryTabs"]},
     ]
     assert result["message"] == "Notes in the vault: 1; pinned: 2; open questions: 2."
-
-
-def test_a_pin_not_looked_at_for_30_days_is_an_open_question(ask: Call, make_state: MakeState) -> None:
-    names = ["never", "visited", "recent", "new", "active", "gone"]
-    pins = {
-        NoteId(f"{name}.md"): Pin(NoteId(f"{name}.md"), TODAY if name == "new" else LAST_YEAR, "ui")
-        for name in names
-    }
-    state = msgspec.structs.replace(
-        make_state(active="active.md"), pins=pins, recents={NoteId("recent.md"): TODAY}
-    )
-    visits = [visit("visited.md", LAST_YEAR, TODAY), visit("never.md", LAST_YEAR, "2025-04-01T00:00:00.000000Z")]
-    data = ask({f"{name}.md": "" for name in names[:-1]}, state, visits)["data"]
-    assert data["openQuestions"]["untouchedPins"] == [
-        {"note": "never.md", "title": "never", "at": "2025-04-01T00:00:00Z"}
-    ]
-    assert (
-        ask({"never.md": ""}, state, [visit("never.md", LAST_YEAR, None)])["data"]["counts"]["inWorkspace"][
-            "untouchedPins"
-        ]
-        == 0
-    )
 
 
 def test_a_note_that_cannot_be_read_is_passed_over(ask: Call, make_state: MakeState) -> None:

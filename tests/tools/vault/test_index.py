@@ -51,7 +51,7 @@ def note(path: str, title: str, *links: str) -> IndexedNote:
     """What the index is given of a note; its n-th link stands on line n."""
     entry = IndexEntry(NoteId(path), title, None, (), stat=STAT, sha256=HASH, certain=True)
     found = tuple(
-        IndexedLink(target, True, None, False, line, f"see {target}", target_keys(target))
+        IndexedLink(target, None, line, f"see {target}", target_keys(target))
         for line, target in enumerate(links, start=1)
     )
     return IndexedNote(entry, tuple(entry.name_keys()), found, (), None)

@@ -37,7 +37,7 @@ from workspaced_tools.ports.questions import (
     SharingTags,
     Similar,
 )
-from workspaced_tools.ports.vault import LinkName, SearchQuery
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index.crawl import Bounds
@@ -202,7 +202,7 @@ def test_in_what_is_said_of_other_notes_it_does_not_exist(folder: Folder) -> Non
         a="# A\n\n[[b]] [[c]]", b=f"{FLAG}# B\n\n[[a]] [[b]] [[c]] [[d]]", c=f"{FLAG}# C\n\n[[b]]", d="[[b]]"
     )
     folder.vault.reconcile()
-    links = [LinkName(name, True) for name in "abcd"]
+    links = list("abcd")
 
     def targets(source: str) -> list[str | None]:
         found = folder.asked.ask(LinkTargets(NoteId(source), links), EMPTY_VAULT)
@@ -301,7 +301,7 @@ STRICT: tuple[Callable[[], Question[Any]], ...] = (
     *(lambda note=note: Incoming(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
     *(lambda note=note: Similar(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
     *(lambda note=note: SharingTags(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
-    lambda: LinkTargets(NoteId("home.md"), [LinkName(name, True) for name in (*NAMES, "Plan", "shared")]),
+    lambda: LinkTargets(NoteId("home.md"), [*NAMES, "Plan", "shared"]),
     lambda: Incoming(NoteId("home.md"), 20),
     lambda: Names([NoteId(f"{note}.md") for note in NAMES]),
     *(lambda word=word: NamesLike(word, 20) for word in ("", "a", "title", "pl", "shared", "d/")),  # type: ignore[misc]

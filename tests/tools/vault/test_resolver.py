@@ -15,7 +15,6 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultStat
 from workspaced_tools.errors import ArgumentInvalid, ReferenceOutsideVault
 from workspaced_tools.notes.name_keys import key, stem, without_case
 from workspaced_tools.notes.note import StatKey
-from workspaced_tools.ports.vault import LinkName
 from workspaced_tools.vault.index.entries import IndexedNote, IndexEntry, target_keys
 from workspaced_tools.vault.index.index import Index
 from workspaced_tools.vault.links.link_targets import LinkResolver
@@ -134,8 +133,8 @@ def test_notes_that_are_not_archived_win_over_archived_ones(make_state: MakeStat
 # -- links --
 
 
-def leads(source: str, target: str, *notes: IndexEntry, wiki: bool = True, state: VaultState = EMPTY_VAULT) -> Any:
-    result = LinkResolver(lookup_of(*notes), state).target(NoteId(source), LinkName(target, wiki))
+def leads(source: str, target: str, *notes: IndexEntry, state: VaultState = EMPTY_VAULT) -> Any:
+    result = LinkResolver(lookup_of(*notes), state).target(NoteId(source), target)
     return "ambiguous" if result.ambiguous else (result.note.id if result.note else None)
 
 

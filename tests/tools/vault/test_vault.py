@@ -14,7 +14,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_tools.errors import ReadFailed, SymlinkNotFollowed
 from workspaced_tools.notes.note import NoteFailure
-from workspaced_tools.ports.vault import LinkName, SearchQuery
+from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.vault import Vault
@@ -65,7 +65,7 @@ def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_th
     assert meant(vault, "Alpha") is None
     assert vault.index_state() == "building"
     assert vault.note_count() == 2
-    assert vault.links.link_targets(NoteId("a.md"), [LinkName("b", True)], EMPTY_VAULT)[0].note is None
+    assert vault.links.link_targets(NoteId("a.md"), ["b"], EMPTY_VAULT)[0].note is None
     question = SearchQuery("what does the alpha note say", 5)
     asked = vault.searches.search(question)
     assert (asked.hits, asked.complete) == ((), False)

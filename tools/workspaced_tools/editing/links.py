@@ -11,7 +11,7 @@ from ..notes.markdown import Link
 from ..notes.note import Note
 from ..notes.sections import Section, block_section, heading_section
 from ..ports.questions import Incoming, LinkTargets, Read
-from ..ports.vault import LinkName, NoteRef
+from ..ports.vault import NoteRef
 from ..ports.view import View
 from .positions import Encoding, Positions, Range
 
@@ -114,7 +114,7 @@ def outgoing(
             OutgoingLink(as_written(each.link), None, False, each.link.raw, each.range)
             for each in placed_links(_read(view, note), wanted.encoding)[: wanted.limit]
         ]
-    names = [LinkName(each.link.target, each.link.wiki) for each in found]
+    names = [each.link.target for each in found]
     targets = view.vault.ask(LinkTargets(note, names)) if names else []
     found = [
         msgspec.structs.replace(each, note=target.note, ambiguous=target.ambiguous)
@@ -140,7 +140,7 @@ def _places(
 ) -> list[IncomingPlace]:
     """The links in `source` that lead to `note`, as its file has them now."""
     placed = placed_links(source, encoding)
-    names = [LinkName(each.link.target, each.link.wiki) for each in placed]
+    names = [each.link.target for each in placed]
     ref = NoteRef(source.id, source.title, source.id)
     return [
         IncomingPlace(

@@ -12,7 +12,7 @@ from ..notes.note import Note
 from ..notes.search_text import search_form
 from ..notes.sections import block_ids
 from ..ports.questions import LinkTargets, NamesLike, Read, Resolve, ResolveFrom
-from ..ports.vault import LinkName, NoteRef
+from ..ports.vault import NoteRef
 from ..ports.view import View
 
 _NOT_IN_LINKS: Final = frozenset("#^|[]")
@@ -83,7 +83,7 @@ def part_completions(note: Note, written: str, limit: int) -> Completions:
 def _names(view: View, written: str, source: NoteId | None, limit: int) -> Completions:
     found = view.vault.ask(NamesLike(written, limit))
     hits = [hit for hit in found.names if not _NOT_IN_LINKS & set(without_ending(hit.note.id))]
-    bare = [LinkName(stem(hit.note.id), True) for hit in hits]
+    bare = [stem(hit.note.id) for hit in hits]
     targets = view.vault.ask(LinkTargets(source or NoteId(""), bare)) if hits else []
     names = []
     for hit, target in zip(hits, targets, strict=True):

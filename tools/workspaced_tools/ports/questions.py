@@ -28,7 +28,6 @@ from .prompts import ShownManifest
 from .vault import (
     Found,
     IncomingLinks,
-    LinkName,
     LinkTarget,
     MemberNotes,
     NamesFound,
@@ -120,7 +119,8 @@ class LinkTargets(Question[list[LinkTarget]], frozen=True, array_like=True):
 
     name: ClassVar[str] = "link_targets"
     source: NoteId
-    links: Sequence[LinkName]
+    links: Sequence[str]
+    """The targets as the note has them: without alias, heading and block, percent-decoded."""
 
     def of_names(self, ask: Ask) -> list[LinkTarget]:
         return [LinkTarget(None) for _ in self.links]

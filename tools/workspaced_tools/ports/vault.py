@@ -33,14 +33,6 @@ class Resolution(msgspec.Struct, frozen=True, rename="camel"):
     """False if the index was incomplete and the whole reference is no exact path: others may have the name."""
 
 
-class LinkName(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A link's target as the note has it: without alias, heading and block, percent-decoded."""
-
-    target: str
-    wiki: bool
-    """True for `[[target]]`, false for `[text](target)`."""
-
-
 class LinkTarget(msgspec.Struct, frozen=True, rename="camel"):
     """The target of a link in a note. `note` is None if no note matches, or several (`ambiguous`)."""
 

@@ -1,21 +1,9 @@
 """`get_related_notes`: the notes related to a note, with reasons.
 
-There is no model. Each of six signals gives the strength of the relation to another note, as a number from 0 to
-below 1 that grows ever more slowly (`_saturating`), so that a hundred links do not outweigh everything else:
-
-    signal            strength                                                      half at      weight
-    linksTo           links from this note to it                                    1 link       1.0
-    linkedFrom        links from it to this note                                    1 link       1.0
-    sharedTags        sum of ln(notes / notes with the tag)                         3.0          0.75
-    visitedTogether   visits of this note with a visit of it close by               2 visits     0.75
-    openedNext        visits of this note that a visit of it followed, 3 or more    3 visits     0.5
-    similarText       common distinctive words, times its BM25 over the best one's  3 words      0.75
-
-Links weigh most, because the user made them; the other signals are inferred. What is opened next was also visited
-together, so it weighs less: the order of visits decides between notes that were visited together as often. BM25
-counts only in proportion to the best one, since its scale differs from vault to vault. The score is the weighted
-mean, from 0 to 1; equal scores are sorted by path. A tag that every note has does not count. Archived notes come
-last.
+There is no model. Each signal gives a strength that grows ever more slowly, so that a hundred links do not
+outweigh everything else; the score is their weighted mean. Links weigh most, because the user made them. What is
+opened next was also visited together, so it weighs less. BM25 counts only in proportion to the best one, since its
+scale differs from vault to vault.
 """
 
 from collections import Counter
@@ -36,7 +24,7 @@ from ..notes.name_only import NAMES_ONLY
 from ..notes.note import Note
 from ..ports.asking import VaultPort
 from ..ports.questions import Incoming, IndexState, LinkTargets, Names, Read, SharingTags, Similar, Visits
-from ..ports.vault import LinkName, NoteRef, SimilarNote, TaggedNote
+from ..ports.vault import NoteRef, SimilarNote, TaggedNote
 from ..ports.view import View
 from .note_answers import NO_ACTIVE_NOTE, OPEN_A_NOTE, note_or_error, served_vault
 from .read_note import name_of, only_note
@@ -165,7 +153,7 @@ def _all_ties(vault: VaultPort, note: Note, warnings: list[str]) -> list[Tie]:
 
 def _outgoing(vault: VaultPort, note: Note) -> Counter[NoteRef]:
     """The number of links from the note to each other note."""
-    names = [LinkName(link.target, link.wiki) for link in note.markdown.links if link.target]
+    names = [link.target for link in note.markdown.links if link.target]
     targets = vault.ask(LinkTargets(note.id, names)) if names else []
     return Counter(each.note for each in targets if each.note is not None and each.note.id != note.id)
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from workspaced_events.clock import event_time
 from workspaced_events.ids import NoteId
-from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_fold import visible_tabs
 
 from ..answers import (
@@ -25,14 +24,12 @@ from ..notes.name_keys import without_case
 from ..notes.note import Note
 from ..ports.asking import VaultPort
 from ..ports.questions import IndexState, LinkTargets, Overview, Read, Visits
-from ..ports.vault import LinkName, VaultOverview
+from ..ports.vault import VaultOverview
 from ..ports.view import View
 from .note_answers import index_state, served_vault, to_second
 from .tool import Answer, Arguments, Tool
 from .visit_answers import NoteTitles, Room, latest, tallies
 
-_UNTOUCHED_DAYS: Final = 30
-"""A pin without a visit for this long is an open question."""
 _MOST_VISITED_DAYS: Final = 30
 _SUMMARY_LINKS_PER_NOTE_MAX: Final = 2_000
 _SUMMARY_SOURCES_MAX: Final = 50
@@ -53,9 +50,8 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
     """Counts, the notes visited last, changed last and visited most, tags, and open questions.
 
     The most visited notes are those of the last _MOST_VISITED_DAYS, as far as these are remembered. Open questions
-    are links in pins and in the active note that lead nowhere or to several notes, listed notes whose file is
-    missing, and pins without a visit for _UNTOUCHED_DAYS. A client that may see only names gets no tags, no links
-    and no file times.
+    are links in pins and in the active note that lead nowhere or to several notes, and listed notes whose file is
+    missing. A client that may see only names gets no tags, no links and no file times.
 
     Raises:
         NoActiveVault.
@@ -71,7 +67,7 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
     names = NoteTitles(vault, [*listed, *(visit.note for visit in visited), *(tally.note for tally in busiest)])
 
     warnings: list[str] = []
-    questions = _questions(view, vault, listed, names, recent, warnings)
+    questions = _questions(view, vault, listed, names, warnings)
     lists = Room(_SUMMARY_CHARS_MAX)
     activity = Activity(
         recently_visited=lists.fitting(
@@ -161,7 +157,6 @@ def _questions(
     vault: VaultPort,
     listed: dict[NoteId, list[str]],
     names: NoteTitles,
-    recent: dict[NoteId, Visit],
     warnings: list[str],
 ) -> dict[str, list[OpenQuestion]]:
     """All open questions of each kind, by the fields of `OpenQuestions`."""
@@ -170,12 +165,7 @@ def _questions(
         for note, lists in listed.items()
         if not names.exists(note)
     ]
-    untouched = [
-        OpenQuestion(note, names.title(note), at=to_second(at))
-        for note, at in _untouched(view, recent)
-        if names.exists(note)
-    ]
-    questions = {"missing_notes": missing, "untouched_pins": untouched}
+    questions = {"missing_notes": missing}
     if view.sharing != "all":
         return questions
     if vault.ask(IndexState()) != "ready":
@@ -205,11 +195,9 @@ def _open_links(
             warnings.append(
                 f"{note.id}: the first {_SUMMARY_LINKS_PER_NOTE_MAX} of {len(links)} links were looked at."
             )
-        first = {
-            (link.wiki, without_case(link.target)): link for link in reversed(links[:_SUMMARY_LINKS_PER_NOTE_MAX])
-        }
+        first = {without_case(link.target): link for link in reversed(links[:_SUMMARY_LINKS_PER_NOTE_MAX])}
         distinct = sorted(first.values(), key=lambda link: link.start)
-        targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in distinct]))
+        targets = vault.ask(LinkTargets(note.id, [link.target for link in distinct]))
         for link, target in zip(distinct, targets, strict=True):
             if target.note is None:
                 entry = OpenQuestion(note.id, note.title, link.target, link.line)
@@ -217,26 +205,10 @@ def _open_links(
     return broken, ambiguous
 
 
-def _untouched(view: View, recent: dict[NoteId, Visit]) -> list[tuple[NoteId, str]]:
-    """The pins without a recent visit, each with the time of its last visit or pinning, the oldest first."""
-    state = view.vault_state
-    long_ago = _before(view, _UNTOUCHED_DAYS)
-    found = []
-    for pin in state.pins.values():
-        visit = recent.get(pin.id)
-        seen = (visit.until or view.now) if visit is not None else ""
-        at = max(pin.pinned_at, state.recents.get(pin.id, ""), seen)
-        is_active = state.active is not None and state.active.id == pin.id
-        if at < long_ago and not is_active:
-            found.append((pin.id, at))
-    return sorted(found, key=lambda each: (each[1], each[0]))
-
-
 TOOL: Final[Tool[Any]] = Tool(
     name="get_workspace_summary",
     description=(
-        "Counts, notes visited and changed last, most visited, top tags; broken links in pins, missing files, "
-        "untouched pins."
+        "Counts, notes visited and changed last, most visited, top tags; broken links in pins, missing files."
     ),
     arguments=GetWorkspaceSummary,
     data=WorkspaceSummary,

@@ -40,7 +40,7 @@ from ..notes.truncation import truncate
 from ..ports.asking import VaultPort
 from ..ports.history import SWITCHED_ON
 from ..ports.questions import Incoming, IndexState, LinkTargets, Outline
-from ..ports.vault import LinkName, LinkTarget
+from ..ports.vault import LinkTarget
 from ..ports.view import View
 from .tool import Json
 
@@ -231,7 +231,7 @@ def links_of(note: Note | NoteFailure, vault: VaultPort, warnings: list[str]) ->
     if isinstance(note, Note):
         warnings.extend(_left_out(note))
         links = [link for link in note.markdown.links if link.target]
-    targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in links]))
+    targets = vault.ask(LinkTargets(note.id, [link.target for link in links]))
     pairs = list(zip(links, targets, strict=True))
     incoming = vault.ask(Incoming(note.id, _INCOMING_LINKS_MAX))
     if not incoming.complete:

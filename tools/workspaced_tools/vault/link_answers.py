@@ -19,7 +19,7 @@ from ..limits import ECHO_CHARS_MAX, SETTLE_EMPTY_S
 from ..notes.name_keys import key, stem
 from ..notes.note import Level, Note
 from ..ports.asking import Audience, WouldBlock, check_may_wait, may_wait
-from ..ports.vault import IncomingLinks, LinkName, LinkTarget, NamesFound, NoteRef, Resolution
+from ..ports.vault import IncomingLinks, LinkTarget, NamesFound, NoteRef, Resolution
 from .index.entries import NamedNote
 from .links.backlinks import incoming
 from .links.followed_references import resolve_from
@@ -109,7 +109,7 @@ class LinkAnswers:
 
     @asking_again
     def link_targets(
-        self, source: NoteId, links: Sequence[LinkName], state: VaultState, least: Level = _VOLUNTEER
+        self, source: NoteId, links: Sequence[str], state: VaultState, least: Level = _VOLUNTEER
     ) -> list[LinkTarget]:
         """`least`: of the source. Every other note is one that may be shown unasked."""
         self._notes.await_names()

@@ -21,7 +21,7 @@ from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
 from ...notes.note import Note
 from ...ports.asking import VaultPort
 from ...ports.questions import LinkTargets, Members, Names, Overview, Read, Visits
-from ...ports.vault import LinkName, NoteRef
+from ...ports.vault import NoteRef
 from ...tools.visit_answers import opened_next
 from ..model.blocks import BLANK_LINE, artifact_block
 from ..model.token_estimate import estimate_tokens
@@ -141,7 +141,7 @@ def _linked_files(pin: Provider, reading: Reading) -> _Found:
     if source is None:
         return _Found(None)
     note = reading.note(source)
-    links = [LinkName(link.target, link.wiki) for link in note.markdown.links]
+    links = [link.target for link in note.markdown.links]
     targets = (each.note for each in vault.ask(LinkTargets(note.id, links)))
     linked = {each.id: each for each in targets if each is not None and each.id != note.id}
     found = _contents(reading, list(linked.values()))

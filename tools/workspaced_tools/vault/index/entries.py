@@ -87,9 +87,7 @@ class IndexedLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One occurrence of a link to another note."""
 
     target: str
-    wiki: bool
     heading: str | None
-    embed: bool
     line: int
     context: str
     keys: tuple[str, ...]
@@ -197,9 +195,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool, with_text: bool = True
     )
     contexts = link_contexts(note.text, found.links)
     links = tuple(
-        IndexedLink(
-            *(link.target, link.wiki, link.heading, link.embed, link.line), context, target_keys(link.target)
-        )
+        IndexedLink(link.target, link.heading, link.line, context, target_keys(link.target))
         for link, context in zip(found.links, contexts, strict=True)
         if link.target
     )

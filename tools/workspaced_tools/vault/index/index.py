@@ -57,7 +57,6 @@ class LinkRow(msgspec.Struct, frozen=True, gc=False):
     source: NoteId
     title: str
     target: str
-    wiki: bool
     line: int
     context: str
     heading: str | None
@@ -200,12 +199,12 @@ class Index:
     def linking(self, keys: Iterable[str]) -> Iterator[LinkRow]:
         """Every link whose target has one of these keys, ordered by source, then by place in the text."""
         rows = self.file.read(
-            "SELECT n.path, n.title, l.target, l.wiki, l.line, l.context, l.heading FROM"
+            "SELECT n.path, n.title, l.target, l.line, l.context, l.heading FROM"
             " (SELECT DISTINCT note, n FROM link_keys WHERE key IN " + _LISTED + ") k"
             " JOIN links l ON l.note = k.note AND l.n = k.n JOIN notes n ON n.note = k.note ORDER BY n.path, l.n",
             (_json(keys),),
         )
-        return (LinkRow(row[0], row[1], row[2], bool(row[3]), *row[4:]) for row in rows)
+        return (LinkRow(*row) for row in rows)
 
     def near(self, name: str, limit: int) -> list[IndexEntry]:
         """The notes with the titles most similar to `name`, best first: those of the same words, then those with
@@ -330,9 +329,7 @@ class _Rows:
             return
         self.names.extend((each, number) for each in note.keys)
         for place, link in enumerate(note.links):
-            self.links.append(
-                (number, place, link.target, link.wiki, link.heading, link.embed, link.line, link.context)
-            )
+            self.links.append((number, place, link.target, link.heading, link.line, link.context))
             self.link_keys.extend((each, number, place) for each in link.keys)
         self.tags.extend({without_case(tag): (without_case(tag), number, tag) for tag in note.tags}.values())
         if note.text is not None:
@@ -342,7 +339,7 @@ class _Rows:
         for table, rows, columns in (
             ("notes", self.notes, 12),
             ("names", self.names, 2),
-            ("links", self.links, 8),
+            ("links", self.links, 6),
             ("link_keys", self.link_keys, 3),
             ("tags", self.tags, 3),
         ):

@@ -2,7 +2,7 @@
 
 from workspaced_events.projections.workspace_state import VaultState
 
-from ...ports.vault import IncomingLink, IncomingLinks, LinkName, NoteRef
+from ...ports.vault import IncomingLink, IncomingLinks, NoteRef
 from ..index.entries import NamedNote, target_keys
 from ..index.index import Index
 from .link_targets import LinkResolver
@@ -21,7 +21,7 @@ def incoming(note: NamedNote, limit: int, state: VaultState, index: Index, looku
     for row in index.linking(keys):
         if row.source == note.id or lookup.is_withheld(row.source):
             continue
-        target = links_of.target(row.source, LinkName(row.target, row.wiki)).note
+        target = links_of.target(row.source, row.target).note
         if target is not None and target.id == note.id:
             total += 1
             if len(links) < limit:

@@ -20,7 +20,7 @@ from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.projections.workspace_state import VaultState
 
 from ...notes.name_keys import without_ending
-from ...ports.vault import LinkName, LinkTarget, NoteRef, Resolution
+from ...ports.vault import LinkTarget, NoteRef, Resolution
 from ..index.entries import NamedNote, target_keys
 from .resolver import Lookup, Reading, at_former_path, first_at, note_paths, resolve_reading
 
@@ -44,13 +44,13 @@ class LinkResolver:
         self._named: dict[str, Resolution] = {}
         self._known: dict[tuple[str, str], LinkTarget] = {}
 
-    def target(self, source: NoteId, link: LinkName) -> LinkTarget:
+    def target(self, source: NoteId, link: str) -> LinkTarget:
         """The target of a link in `source`."""
         # The meaning of a name may depend on the source's folder, and on nothing else of the source.
-        at = source.rpartition("/")[0], link.target
+        at = source.rpartition("/")[0], link
         known = self._known.get(at)
         if known is None:
-            found = self.resolve(source, link.target)
+            found = self.resolve(source, link)
             known = self._known[at] = LinkTarget(found.note, ambiguous=bool(found.candidates))
         return known
 
