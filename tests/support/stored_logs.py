@@ -56,7 +56,6 @@ def as_bundle(place: Path, part: Slice, blobs: Sequence[str] = ()) -> Path:
         created="2026-03-02T00:00:00.000000Z",
         redacted=False,
         versions=Versions("0.1.0", "3.11", "Linux"),
-        settings={},
     )
     with place.open("wb") as file:
         write_bundle(file, part, blobs, manifest, visibility=True)

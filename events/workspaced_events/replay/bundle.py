@@ -69,7 +69,6 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     created: str
     redacted: bool
     versions: Versions
-    settings: dict[str, bool | int | float | str | None]
     swept_until: str | msgspec.UnsetType = msgspec.UNSET
     """`Source.swept_until` of the log; unset: nothing was removed."""
     missing: tuple[str, ...] = ()

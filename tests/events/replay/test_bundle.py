@@ -87,7 +87,6 @@ def manifest_of(part: Slice) -> Manifest:
         created="2026-03-02T00:00:00.000000Z",
         redacted=False,
         versions=Versions("0.1.0", "3.11", "Linux"),
-        settings={"record": "served", "deny": 2},
     )
 
 
@@ -248,7 +247,6 @@ def test_a_bundle_is_a_zip_file_that_other_programs_read(part: Slice) -> None:
         "created": "2026-03-02T00:00:00.000000Z",
         "redacted": False,
         "versions": {"workspaced": "0.1.0", "python": "3.11", "platform": "Linux", "fold": FOLD_VERSION},
-        "settings": {"record": "served", "deny": 2},
         "missing": [],
     }
 

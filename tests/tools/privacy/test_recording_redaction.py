@@ -55,9 +55,7 @@ def redacted_bundle(data: Path, key: bytes = KEY, last: int = 10_000) -> Iterato
         part = cut(source, last=last)
         made = redact(part, Pseudonyms(key), EvictableBlobStore(Path(directory)))
         file = io.BytesIO()
-        make_bundle(
-            file, made.part, versions=MADE_BY, settings={}, created="2026-03-02T00:00:00.000000Z", redacted=True
-        )
+        make_bundle(file, made.part, versions=MADE_BY, created="2026-03-02T00:00:00.000000Z", redacted=True)
         yield file.getvalue(), made, part
 
 
@@ -294,7 +292,7 @@ def test_any_session_replays_from_its_bundle_redacted_or_not(taken: list[Any], k
             session.close()
             with redacted_bundle(session.data, key, last) as (content, made, part):
                 file = io.BytesIO()
-                make_bundle(file, part, versions=MADE_BY, settings={}, created="2026-03-02T00:00:00.000000Z")
+                make_bundle(file, part, versions=MADE_BY, created="2026-03-02T00:00:00.000000Z")
                 assert all(each.outcome is Outcome.SAME for each in bundle_verified(file.getvalue()))
                 assert made.calls_lost == 0
                 assert all(each.outcome is Outcome.SAME for each in bundle_verified(content))

@@ -6,8 +6,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from workspaced.cli.log.bundle import COUNTED_SETTINGS, PLAIN_SETTINGS, bundled_settings
-from workspaced.settings.settings import Settings
 from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 
@@ -74,28 +72,6 @@ def test_a_redacted_bundle_holds_no_name_and_no_text_and_replays_to_the_byte(dae
             assert secret.casefold() not in text, name
     assert outcomes(running.root / "bug.wsb") == [Outcome.SAME] * 5
     assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
-
-
-def test_settings_are_told_without_what_is_personal_and_a_wrong_one_keeps_nobody_from_reporting(
-    daemon: Any,
-) -> None:
-    running = daemon(notes=NOTES)
-    bundle = ("bundle", "-o", "bug.wsb", "--data-dir", str(running.data))
-    env = {"WORKSPACED_DENY": f"{SECRET}/**\nother", "WORKSPACED_WORKSPACE": "privatework"}
-    assert running.cli(*bundle, env=env).returncode == 0
-    manifest = contents(running.root / "bug.wsb")["manifest.json"].decode()
-    assert json.loads(manifest)["settings"]["deny"] == 2
-    assert SECRET not in manifest and "privatework" not in manifest
-    done = running.cli(*bundle, env={"WORKSPACED_CACHE_BYTES": "many"})
-    assert done.returncode == 0 and "cache_bytes" in done.stderr
-    assert json.loads(contents(running.root / "bug.wsb")["manifest.json"])["settings"] == {}
-
-
-def test_every_setting_is_told_counted_or_left_out_as_personal() -> None:
-    personal = {"link", "workspace", "data_dir", "cache_dir", "socket", "templates", "memory", "agents_folder"}
-    personal |= {"traces"}
-    assert {*PLAIN_SETTINGS, *COUNTED_SETTINGS, *personal} == set(Settings.model_fields)
-    assert all(isinstance(each, bool | int | float | str | None) for each in bundled_settings(Settings()).values())
 
 
 def test_what_is_no_whole_bundle_is_refused_by_whoever_reads_it(shared: Any) -> None:

@@ -12,7 +12,6 @@ from support.inspector import Inspector, environment_in
 from support.stored_logs import as_export
 
 from workspaced import replay
-from workspaced.demo.morning import INSTALLED
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.schema import catalogue as c
 
@@ -122,10 +121,6 @@ class TestItsFiles:
         with replay.open(save(inspector, "bundle", tmp_path)) as log:
             assert log.find(TWO_PINS).seq == 3
             assert len(log.events()) == 3
-
-    def test_are_told_to_be_seen_by_calls_and_prompts(self, inspect: Callable[..., Inspector]) -> None:
-        found = searched(inspect(INSTALLED), MORNING_PINS)
-        assert (found["found"]["seq"], found["seen"]) == (13, {"last": 192, "calls": 21, "prompts": 12})
 
 
 def save(inspector: Inspector, name: str, folder: Path) -> Path:

@@ -1,7 +1,7 @@
 """Makes a bundle: a part of a log, the recordings of its calls, and the versions of the programs."""
 
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 from msgspec.structs import replace
@@ -40,7 +40,6 @@ def make_bundle(
     part: Slice,
     *,
     versions: Versions,
-    settings: dict[str, Any],
     created: str,
     redacted: bool = False,
     visibility: bool = False,
@@ -49,7 +48,6 @@ def make_bundle(
 
     Args:
         versions: the versions of the programs that make the bundle.
-        settings: the daemon's settings, without personal ones.
         visibility: keeps all events about notes' visibility. Else only those about notes whose texts the bundle
             holds, so that these notes are withheld where they were; of a redacted bundle none do.
 
@@ -64,7 +62,6 @@ def make_bundle(
         created=created,
         redacted=redacted,
         versions=versions,
-        settings=settings,
         swept_until=part.swept_until or msgspec.UNSET,
     )
     conversation = () if redacted else conversation_blobs(part)

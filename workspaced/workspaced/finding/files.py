@@ -38,5 +38,5 @@ def bundle_of(part: Slice) -> bytes:
     versions = Versions(
         __version__, platform.python_version(), f"{platform.system()} {platform.machine()}".strip()
     )
-    make_bundle(file, part, versions=versions, settings={}, created=system_clock(), redacted=part.redacted)
+    make_bundle(file, part, versions=versions, created=system_clock(), redacted=part.redacted)
     return file.getvalue()

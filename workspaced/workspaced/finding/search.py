@@ -10,19 +10,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
-import msgspec
-
-from workspaced_events.errors import Busy, InvalidArgument, LogDamaged, LogUnreadable, WorkspacedError
+from workspaced_events.errors import Busy, InvalidArgument, LogUnreadable, WorkspacedError
 from workspaced_events.finding.expression import Expression
 from workspaced_events.finding.first_event import Found, follow, never_true
 from workspaced_events.finding.shrink import Shrinking
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Source
-from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
+from workspaced_events.schema.catalogue import Event
 
 from .files import part_of
 
@@ -31,8 +28,6 @@ _INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
 _INSPECTOR_SEARCH_S: Final = 600.0
 """How long one search for a predicate may take."""
 Phase = Literal["finding", "shrinking", "done", "stopped", "failed"]
-_AFTER_EVENTS_MAX: Final = 1_000
-"""So many events after the one found are looked at for calls and prompts."""
 
 
 class _Stop(Exception):
@@ -55,15 +50,6 @@ class _Watched(Expression):
         return super().__call__(state)
 
 
-class Seen(msgspec.Struct, rename="camel"):
-    """The calls and prompts that saw it: made after the event found, while it stayed true."""
-
-    last: int
-    """The sequence of the last one."""
-    calls: int
-    prompts: int
-
-
 class Search:
     """A search; `run` does it, on any thread, while others read its attributes.
 
@@ -74,7 +60,6 @@ class Search:
         left, asked: events left so far; how often the predicate was asked while shrinking.
         shrunk: the smallest log so far.
         origins: for ids of shrunk events their sequences in the inspected log.
-        seen: where calls and prompts saw it; None: none did, or it is not known yet.
         failure: why it failed.
     """
 
@@ -91,7 +76,6 @@ class Search:
         self.found: Found | None = None
         self.shrunk: Slice | None = None
         self.origins: dict[str, int] = {}
-        self.seen: Seen | None = None
         self.failure: WorkspacedError | None = None
 
     @property
@@ -118,7 +102,6 @@ class Search:
     def _run(self, source: Source) -> Phase:
         with suppress(_Stop):
             self.found = self._find(source)
-            self.seen = self._seen(source, self.found)
             self.phase = "shrinking"
             shrinking = self._shrinking(source)
             try:
@@ -144,31 +127,6 @@ class Search:
     def _passed(self, _event: Event) -> None:
         self.read += 1
         self._check()
-
-    def _seen(self, source: Source, found: Found) -> Seen | None:
-        """The calls and prompts of the stretch in which it stays true, as far as it is looked at and whole."""
-        state, end = found.after, found.event.seq + _AFTER_EVENTS_MAX
-        seqs: list[int] = []
-        calls = 0
-
-        def look(events: list[Event]) -> None:
-            nonlocal state, calls
-            self._check()
-            for event in events[max(0, found.event.seq + 1 - events[0].seq) :]:
-                after = apply(state, event)
-                if event.seq > end or not (self._expression.same(state, after) or self._expression(after)):
-                    raise _Past
-                state = after
-                if (
-                    isinstance(event.data, ToolCalled | PromptAssembled)
-                    and event.data.as_of_seq >= found.event.seq
-                ):
-                    seqs.append(event.seq)
-                    calls += isinstance(event.data, ToolCalled)
-
-        with suppress(_Past, LogDamaged):
-            source.feed(look)
-        return Seen(seqs[-1], calls, len(seqs) - calls) if seqs else None
 
     def _shrinking(self, source: Source) -> Shrinking:
         """

@@ -18,10 +18,8 @@ from workspaced_tools.privacy.recording_redaction import under_pseudonyms
 from workspaced_tools.replay.bundling import make_bundle
 
 from ...__about__ import __version__
-from ...errors import SettingsInvalid
-from ...settings.settings import Settings, load_settings
 from ...terminal.log import open_log
-from ...terminal.options import daemon_options, given, visibility_option
+from ...terminal.options import daemon_options, visibility_option
 from ...terminal.output import output, print_warnings, segment_progress, write_lines
 from ...terminal.printing import counted, say
 
@@ -99,7 +97,6 @@ def bundle_command(
             draft,
             part,
             versions=Versions(__version__, python_version(), f"{system()} {machine()}".strip()),
-            settings=_settings(),
             created=system_clock(),
             redacted=redact,
             visibility=with_visibility,
@@ -121,15 +118,6 @@ def bundle_command(
     output(facts, _report)
 
 
-def _settings() -> dict[str, Any]:
-    """The present settings. Invalid ones must not prevent a bundle that reports a problem with them."""
-    try:
-        return bundled_settings(load_settings(workspace=given("workspace")))
-    except SettingsInvalid as error:
-        say(f"the bundle tells no settings: {error}", err=True)
-        return {}
-
-
 def _report(facts: dict[str, Any]) -> None:
     events = f"events {facts['first']} to {facts['last']}"
     size = max(1, facts["bytes"] // 1024)
@@ -143,29 +131,3 @@ def _report(facts: dict[str, Any]) -> None:
         gone = f"{len(facts['missing'])} blobs that they name are not kept any more"
         say(f"{gone}; those calls cannot be replayed.", err=True)
     say(_REDACTED if facts["redacted"] else _UNREDACTED, err=True)
-
-
-PLAIN_SETTINGS: Final = (
-    "record",
-    "record_bytes",
-    "record_days",
-    "cache_bytes",
-    "reconcile_s",
-    "watch",
-    "gitignore",
-    "publisher_grace_s",
-    "idle_exit_minutes",
-    "log_level",
-)
-"""Settings in a bundle with their values: numbers and words of this program."""
-
-
-COUNTED_SETTINGS: Final = ("vaults", "files", "deny", "on_request", "agents")
-"""Settings in a bundle as a count. All others hold paths and names, and are left out."""
-
-
-def bundled_settings(settings: Settings) -> dict[str, Any]:
-    """The settings without paths, names, rules and secrets."""
-    return {name: getattr(settings, name) for name in PLAIN_SETTINGS} | {
-        name: len(getattr(settings, name)) for name in COUNTED_SETTINGS
-    }

@@ -707,7 +707,6 @@ export interface SearchShown {
   readonly eventsRead: number;
   readonly events: number;
   readonly found: Step | null;
-  readonly seen: Seen | null;
   readonly given: number;
   readonly left: number;
   readonly asked: number;
@@ -715,13 +714,6 @@ export interface SearchShown {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
-}
-
-/** The calls and prompts that saw it: made after the event found, while it stayed true. */
-export interface Seen {
-  readonly last: number;
-  readonly calls: number;
-  readonly prompts: number;
 }
 
 export interface Selection {

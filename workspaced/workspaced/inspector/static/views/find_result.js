@@ -1,10 +1,8 @@
 /** What a search found: the event, the few events that lead there as a story, and the files of it. */
 
-import { Command } from "../parts/copy.js";
 import { Download } from "../parts/download.js";
 import { clock, count, day } from "../parts/format.js";
 import { link } from "../router.js";
-import { about, logArgument } from "../store.js";
 import { html } from "../vendor/index.js";
 
 /** @typedef {import("../types").SearchShown} Search */
@@ -56,33 +54,5 @@ const Changes = ({ lines }) =>
 /** @param {{ search: Search }} props */
 const Files = ({ search }) =>
   html`<h3>Take it with you</h3>
-    <div class="columns">
-      <article class="card" aria-labelledby="few-title">
-        <h4 id="few-title">The few events</h4>
-        <p>
-          ${count(search.story.length, "event")}, and no calls or prompts. In a test, <code>workspaced.replay</code> opens it.
-        </p>
-        <p class="buttons">
-          <${Download} path="/api/search/bundle" label="Bundle (found.wsb)" />
-        </p>
-      </article>
-      <${WithCalls} search=${search} />
-    </div>`;
-
-/** What agents saw while it was true; it replays elsewhere. @param {{ search: Search }} props */
-function WithCalls({ search: { found, seen } }) {
-  if (found === null || seen === null) {
-    return html`<article class="card"><h4>What agents saw</h4><p>No call and no prompt was made while it stayed true, in the 1,000 events after it.</p></article>`;
-  }
-  const made = [count(seen.calls, "call"), count(seen.prompts, "prompt")].filter((each) => !each.startsWith("0 ")).join(" and ");
-  return html`<article class="card" aria-labelledby="calls-title">
-    <h4 id="calls-title">What agents saw</h4>
-    <p>
-      The log as it was, from event <a href=${link("at", found.seq)}>${found.seq}</a> to <a href=${link("at", seen.last)}>${seen.last}</a>, with
-      ${" "}${made} made while it stayed true. Elsewhere they replay to the same bytes.
-    </p>
-    ${about.value?.kind === "directory" || about.value?.kind === "daemon"
-      ? html`<${Command} line=${`workspaced bundle --data-dir ${logArgument.value} --from ${found.seq} --to ${seen.last} -o found-with-calls.wsb`} />`
-      : null}
-  </article>`;
-}
+    <p>${count(search.story.length, "event")}, and no calls or prompts. In a test, <code>workspaced.replay</code> opens it.</p>
+    <p class="buttons"><${Download} path="/api/search/bundle" label="Bundle (found.wsb)" /></p>`;

@@ -23,7 +23,7 @@ from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
 from ....finding.files import BUNDLE, bundle_of
-from ....finding.search import Search, Seen
+from ....finding.search import Search
 from ...inspected import Download, Inspected, MomentParameters, NoParameters
 
 VALUES_MAX: Final = 100
@@ -189,8 +189,6 @@ class SearchShown(msgspec.Struct, rename="camel"):
     """How many there are."""
     found: Step | None
     """The first event after which the predicate is true."""
-    seen: Seen | None
-    """Null: none did, or it is not known yet."""
     given: int
     """Events up to the one found."""
     left: int
@@ -257,7 +255,7 @@ def search(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
     """The search that runs, or the last one."""
     last, events = inspected.searches.last, len(inspected.log.events())
     if last is None:
-        return SearchShown("none", "", None, 0, events, None, None, 0, 0, 0, [], "", "", "")
+        return SearchShown("none", "", None, 0, events, None, 0, 0, 0, [], "", "", "")
     phase = last.phase  # read first: what belongs to a later phase is there by then
     return SearchShown(
         phase=phase,
@@ -266,7 +264,6 @@ def search(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
         events_read=last.read,
         events=events,
         found=_found(last),
-        seen=last.seen,
         given=last.given,
         left=last.left,
         asked=last.asked,
