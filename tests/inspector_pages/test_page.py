@@ -19,10 +19,8 @@ VIEWS = {
     "prompts-block": "prompt/110/layer/L4/block/1",
     "prompts-body": "prompt/110/body",
     "prompts-changes": "prompt/110/diff",
-    "coverage": "coverage",
     "agents": "agents",
     "why": f"note/{quote('projects/ferrybook/Kickoff.md', safe='')}",
-    "find": "find",
 }
 
 pytestmark = pytest.mark.thorough

@@ -102,7 +102,6 @@ def commands(running: Any) -> list[list[str]]:
         *(["context", "show", talk, *form] for form in ([], ["--layers"], ["--manifest"], ["--cache"])),
         ["context", "diff", f"m1{EVIL}", f"m2{EVIL}", "--conversation", talk, "--text"],
         ["context", "show", f"talk{EVIL}none"],
-        ["context", "coverage"],
         ["log", "export", "-o", export],
         ["context", "export", talk, "-o", f"{export}.md"],
         ["context", "import", f"{export}.md"],

@@ -30,11 +30,3 @@ class TestASearch:
         page = recorded.get("/api/texts", text="note", lanes="calls")
         lines = run("log", "search", "--in", "calls", "--json", "note", RECORDED).stdout.splitlines()
         assert [json.loads(line) for line in lines] == page["hits"] != []
-
-
-def test_coverage_is_that_of_the_page(recorded: Inspector, run: Run) -> None:
-    page = recorded.get("/api/coverage", **{"from": 5, "status": "unknown"})
-    done = run("context", "coverage", RECORDED, "--from", 5, "--status", "unknown", "--json")
-    assert json.loads(done.stdout) == page and page["notes"]
-    rows = run("context", "coverage", RECORDED, "--from", 5, "--status", "unknown").stdout.decode().splitlines()
-    assert [row.split("  ")[0] for row in rows[1:]] == [each["note"] for each in page["notes"]]

@@ -76,7 +76,6 @@ WRONG = [
     *("state?moment=5", f"agents?at={HUGE}", "agents?at=%D9%A3"),  # a digit, but not of ours
     *(f"timeline?{given}" for given in ("bins=0", "bins=2001", "bins=many", "beginUs=5&endUs=4")),
     *(f"events?{given}" for given in ("limit=0", "limit=501", "lanes=none", "from=1&before=2", "from=soon")),
-    *(f"coverage?{given}" for given in ("limit=0", "limit=201", "offset=-1", "status=none", "from=x", "until=3")),
     *(f"texts{given}" for given in ("", "?text=", "?text=%20%20", "?text=" + "a" * 201)),
     *("texts?text=a&lanes=x", "texts?text=a&limit=0", "newest?type=nonsense"),
     *("calls?limit=0", "calls?limit=201"),
@@ -86,7 +85,6 @@ WRONG = [
     ),
     *(f"prompts/{HUGE}{part}" for part in ("", "/body", "/diff")),
     f"prompts/1/layers/L0_TOOLS/blocks/{HUGE}",
-    *(f"search/tried?expression=seq&at={HUGE}", f"search/words?at={HUGE}"),
     "overlaid/unknown",
 ]
 

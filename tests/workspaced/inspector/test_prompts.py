@@ -14,9 +14,14 @@ from support.inspector import Inspector, environment_in
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
-from workspaced.finding.files import Shrunk, bundle_of
+from workspaced_events.clock import system_clock
+from workspaced_events.replay.bundle import Versions
 from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.log_slice import cut
+from workspaced_events.replay.open import open_source
+from workspaced_tools.privacy.recording_redaction import under_pseudonyms
 from workspaced_tools.prompts.audit.prices import PackagedPrices, Tokens
+from workspaced_tools.replay.bundling import make_bundle
 
 LETTER, KITCHEN = "letter-to-imke", "kitchen-questions"
 """Of the demo's morning: one was folded, and the other given another system prompt."""
@@ -265,8 +270,9 @@ def test_a_redacted_bundle_says_that_it_holds_no_texts_of_prompts(
     fresh: Callable[[Path], Prompts], tmp_path: Path
 ) -> None:
     file = tmp_path / "redacted.wsb"
-    with replay.open(INSTALLED) as log:
-        file.write_bytes(bundle_of(Shrunk("", None, list(log.events()), log.blob).part, redacted=True))
+    versions = Versions("1", "3", "system")
+    with open_source(INSTALLED) as source, under_pseudonyms(cut(source)) as made, file.open("wb") as bundle:
+        make_bundle(bundle, made.part, versions=versions, settings={}, created=system_clock(), redacted=True)
     prompts = fresh(file)
     first = prompts.get("conversations")["conversations"][0]["conversation"]
     row = prompts.column(first)[0]

@@ -24,22 +24,6 @@ from .views.asked.call import (
     exchanged,
 )
 from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
-from .views.asked.search import (
-    BundleParameters,
-    ExpressionParameters,
-    FileParameters,
-    SearchShown,
-    StartParameters,
-    Tried,
-    Vocabulary,
-    bundle,
-    pytest_file,
-    search,
-    start,
-    stop,
-    tried,
-    words,
-)
 from .views.changes import (
     Judged,
     JudgedParameters,
@@ -66,7 +50,6 @@ from .views.prompts.conversations import (
     column,
     conversations,
 )
-from .views.prompts.coverage import CoverageParameters, CoverageShown, coverage
 from .views.prompts.overlaid import OverlaidParameters, overlaid
 from .views.prompts.prompt import (
     BlockParameters,
@@ -115,7 +98,6 @@ ROUTES: Final = (
     Route("/api/conversations", conversations, NoParameters, Conversations),
     Route("/api/conversations/{conversation:path}", column, ColumnParameters, PromptColumn),
     Route("/api/overlaid/{chat}", overlaid, OverlaidParameters, OverlaidChat),
-    Route("/api/coverage", coverage, CoverageParameters, CoverageShown),
     Route("/api/prompts/{seq}", prompt, PromptParameters, PromptShown),
     Route("/api/prompts/{seq}/body", body, PromptParameters, PromptBody),
     Route("/api/prompts/{seq}/sent", sent, PromptParameters, None),
@@ -132,13 +114,6 @@ ROUTES: Final = (
     Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
     Route("/api/judged/{seq}", judged, JudgedParameters, Judged),
     Route("/api/judged/{seq}", judge, JudgeParameters, Judged, "POST"),
-    Route("/api/search", search, NoParameters, SearchShown),
-    Route("/api/search", start, StartParameters, SearchShown, "POST"),
-    Route("/api/search/stop", stop, NoParameters, SearchShown, "POST"),
-    Route("/api/search/words", words, MomentParameters, Vocabulary),
-    Route("/api/search/tried", tried, ExpressionParameters, Tried),
-    Route("/api/search/bundle", bundle, BundleParameters, None),
-    Route("/api/search/test", pytest_file, FileParameters, None),
 )
 
 ANSWERS: Final = tuple(dict.fromkeys((*(each.answer for each in ROUTES if each.answer is not None), *MESSAGES)))

@@ -34,7 +34,6 @@ from ...terminal.output import output, print_table, print_warnings, segment_prog
 from ...terminal.printing import counted, print_json, say, say_difference, say_text, styled
 from ...terminal.screen import local_time
 from .chats import export_command, import_command
-from .coverage import coverage_command
 
 _STATE_COLOURS = {
     "reference": "cyan",
@@ -59,7 +58,7 @@ class _WithList(click.Group):
 
 @click.group(name="context", cls=_WithList)
 def context_command() -> None:
-    """What prompts held: list, show, diff, coverage; conversations as files: export, import.
+    """What prompts held: list, show, diff; conversations as files: export, import.
 
     \b
     workspaced context                         the conversations
@@ -69,7 +68,6 @@ def context_command() -> None:
     workspaced context show TALK --body sent   the body that it was given as; openai: as OpenAI would take it
     workspaced context show 3f2a               what was put into the requests of an overlaid chat
     workspaced context diff m3 m5              which layer changed first between two prompts, and why
-    workspaced context coverage                which notes agents were given, and which of them they used
     workspaced context export TALK -o chat.md  the conversation as Markdown; `import` begins one from it
 
     A prompt is made again from the log and its blobs, to the byte. A conversation is named by its id or the
@@ -79,7 +77,7 @@ def context_command() -> None:
     """
 
 
-for _command in (export_command, import_command, coverage_command):
+for _command in (export_command, import_command):
     context_command.add_command(_command)
 
 # -- list --

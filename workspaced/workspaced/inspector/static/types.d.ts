@@ -13,7 +13,6 @@ export interface About {
   readonly last: number;
   readonly firstTime: string;
   readonly lastTime: string;
-  readonly vaults: readonly string[];
   readonly warnings: readonly string[];
   readonly damage: Damage | null;
   readonly newerEvents: number;
@@ -174,31 +173,6 @@ export interface Cost {
   readonly basis: "both" | "estimated" | "reported";
 }
 
-/** The notes: the unused first, then the unknown, then the used; each the largest first. */
-export interface CoverageShown {
-  readonly first: number;
-  readonly last: number;
-  readonly isCut: boolean;
-  readonly read: number;
-  readonly notKept: number;
-  readonly totals: readonly StatusTotal[];
-  readonly notes: readonly CoveredNote[];
-  readonly notesTotal: number;
-}
-
-/** One note. */
-export interface CoveredNote {
-  readonly note: string;
-  readonly status: "unknown" | "unused" | "used";
-  readonly bytes: number;
-  readonly tokens: number;
-  readonly given: readonly GivenNote[];
-  readonly givenCount: number;
-  readonly used: readonly UsedNote[];
-  readonly usedCount: number;
-  readonly unknownTo: readonly string[];
-}
-
 /** Whether the daemon that writes the log is there. */
 export interface DaemonLink {
   readonly connected: boolean;
@@ -306,17 +280,6 @@ export interface Folding {
 /** The log grew by more than this stream shows. */
 export interface Gap {
   readonly last: number;
-}
-
-/** That an agent was given a note. */
-export interface GivenNote {
-  readonly seq: number;
-  readonly how: "call" | "prompt" | "volunteered";
-  readonly what: "name" | "text";
-  readonly to: string;
-  readonly conversation: string | null;
-  readonly bytes: number;
-  readonly tokens: number;
 }
 
 /** The log has new events. */
@@ -699,32 +662,6 @@ export interface ReuseTokens {
   readonly rewritten: number;
 }
 
-/** The inspector's search, as far as it is. */
-export interface SearchShown {
-  readonly phase: "done" | "failed" | "finding" | "none" | "shrinking" | "stopped";
-  readonly expression: string;
-  readonly vault: string | null;
-  readonly eventsRead: number;
-  readonly events: number;
-  readonly found: Step | null;
-  readonly seen: Seen | null;
-  readonly given: number;
-  readonly left: number;
-  readonly asked: number;
-  readonly story: readonly Step[];
-  readonly showsRedacted: boolean;
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string;
-}
-
-/** The calls and prompts that saw it: made after the event found, while it stayed true. */
-export interface Seen {
-  readonly last: number;
-  readonly calls: number;
-  readonly prompts: number;
-}
-
 export interface Selection {
   readonly note: string;
   readonly startLine: number;
@@ -768,25 +705,6 @@ export interface StateJson {
   readonly volunteering?: { readonly [name: string]: "off" | "on" | "selection-off" };
   readonly paused?: Pause;
   readonly alsoAt?: readonly number[];
-}
-
-/** All notes of one status. */
-export interface StatusTotal {
-  readonly status: "unknown" | "unused" | "used";
-  readonly notes: number;
-  readonly bytes: number;
-  readonly tokens: number;
-}
-
-/** One event of a story, or the event that was found. */
-export interface Step {
-  readonly seq: number;
-  readonly origin: number | null;
-  readonly time: string;
-  readonly type: string;
-  readonly source: string;
-  readonly words: string;
-  readonly changes: readonly string[];
 }
 
 /** Totals over the prompts of one conversation. */
@@ -878,23 +796,6 @@ export interface Trace {
   readonly tokens: number | null;
 }
 
-/** What an expression gives at a moment. */
-export interface Tried {
-  readonly seq: number;
-  readonly isTrue: boolean;
-  readonly value: unknown;
-  readonly trouble: string;
-  readonly hint: string;
-  readonly position: number | null;
-}
-
-/** That the agent came back to a note which it had been given. */
-export interface UsedNote {
-  readonly seq: number;
-  readonly how: "cited" | "named" | "touched";
-  readonly by: string;
-}
-
 export interface VaultJson {
   readonly id: string;
   readonly name: string;
@@ -906,18 +807,4 @@ export interface ViewPublisher {
   readonly source: string;
   readonly confidence: "inferred" | null;
   readonly isActive: boolean;
-}
-
-/** What an expression may be made of. */
-export interface Vocabulary {
-  readonly seq: number;
-  readonly words: readonly Word[];
-}
-
-/** Something that can be put into an expression. */
-export interface Word {
-  readonly text: string;
-  readonly kind: "field" | "function";
-  readonly about: string;
-  readonly values: readonly string[];
 }
