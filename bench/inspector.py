@@ -145,7 +145,7 @@ def _until_folded(inspector: _Inspector) -> None:
 
 
 def _ask_all_views(inspector: _Inspector) -> None:
-    for path in ("about", "timeline", "events", "state", "agents", "newest", "conversations"):
+    for path in ("about", "timeline", "events", "state", "agents", "conversations"):
         inspector.get(f"/api/{path}")
     for note in inspector.get("/api/notes")["notes"][:20]:
         inspector.get(f"/api/notes/{quote(note['path'])}")

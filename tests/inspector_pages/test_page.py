@@ -13,7 +13,6 @@ VIEWS = {
     "calls": "call",
     "call": "call/116",
     "told": "call/191",
-    "two-calls": "call/117/with/150",
     "prompts": "prompt",
     "prompts-conversation": "prompt/of/letter-to-imke",
     "prompts-block": "prompt/110/layer/L4/block/1",

@@ -36,8 +36,6 @@ class Inspected(NamedTuple):
 
     subject: Subject
     log: replay.Log
-    may_change: bool = False
-    """Whether the page may change the workspace."""
 
 
 class _Overlaid:

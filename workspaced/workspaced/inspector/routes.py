@@ -13,35 +13,22 @@ from .views.about import About, Folding, about, folding
 from .views.agents import Agents, agents
 from .views.asked.call import (
     AskedParameters,
+    Badge,
     Call,
     CallParameters,
     Calls,
     CallsParameters,
     Exchanged,
     answer,
+    badge,
     call,
     calls,
     exchanged,
 )
-from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
-from .views.changes import (
-    Judged,
-    JudgedParameters,
-    JudgeParameters,
-    LevelSet,
-    PauseSet,
-    SetLevel,
-    StartPause,
-    end_pause,
-    judge,
-    judged,
-    set_level,
-    start_pause,
-)
 from .views.events import Events, EventsParameters, events
 from .views.found.findings import Findings, FindingsParameters, findings
+from .views.judged import Judged, JudgedParameters, judged
 from .views.moment import Moment, moment
-from .views.newest import Newest, NewestParameters, newest
 from .views.note_names import Notes, NotesParameters, notes
 from .views.prompts.conversations import (
     ColumnParameters,
@@ -89,10 +76,6 @@ ROUTES: Final = (
     Route("/api/folding", folding, NoParameters, Folding),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/agents", agents, MomentParameters, Agents),
-    Route("/api/agents/level", set_level, SetLevel, LevelSet, "POST"),
-    Route("/api/pause", start_pause, StartPause, PauseSet, "POST"),
-    Route("/api/resume", end_pause, NoParameters, PauseSet, "POST"),
-    Route("/api/newest", newest, NewestParameters, Newest),
     Route("/api/notes", notes, NotesParameters, Notes),
     Route("/api/notes/{path:path}", why, WhyParameters, Life),
     Route("/api/conversations", conversations, NoParameters, Conversations),
@@ -111,9 +94,7 @@ ROUTES: Final = (
     Route("/api/calls/{seq}/answer", answer, CallParameters, None),
     Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
     Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
-    Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
     Route("/api/judged/{seq}", judged, JudgedParameters, Judged),
-    Route("/api/judged/{seq}", judge, JudgeParameters, Judged, "POST"),
 )
 
 ANSWERS: Final = tuple(dict.fromkeys((*(each.answer for each in ROUTES if each.answer is not None), *MESSAGES)))

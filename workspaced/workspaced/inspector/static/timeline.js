@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { moveTo, seqShown, shown, step } from "./moment_shown.js";
-import { Jump, Playing } from "./parts/moving.js";
+import { Jump, Steps } from "./parts/moving.js";
 import { clock, count, day } from "./parts/format.js";
 import { laneChart } from "./parts/lane_chart.js";
 import { latest } from "./parts/latest.js";
@@ -211,7 +211,7 @@ function Bar({ counts }) {
   const folded = isFolded.value;
   return html`<div class="timeline-bar">
     <button type="button" class="folds" aria-expanded=${!folded} onClick=${() => (isFolded.value = !folded)}>timeline</button>
-    <${Playing} />
+    <${Steps} />
     ${!folded && html`<${Jump} /><${Zooming} />`}
     <${Now} counts=${counts} />
     ${!folded && counts && html`<${Table} shown=${counts} />`}

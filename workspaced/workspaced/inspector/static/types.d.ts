@@ -18,7 +18,6 @@ export interface About {
   readonly newerEvents: number;
   readonly redacted: boolean;
   readonly recordings: "damaged" | "kept" | "missing";
-  readonly mayChange: boolean;
 }
 
 export interface ActiveNoteJson {
@@ -46,7 +45,7 @@ export interface Agents {
   readonly defaultVolunteering: "off" | "on" | "selection-off";
   readonly agents: readonly Agent[];
   readonly pause: PauseShown | null;
-  readonly settings: readonly EventTold[];
+  readonly settings: readonly EventRow[];
 }
 
 /** One question of a call, without its answer. */
@@ -212,19 +211,6 @@ export interface EventRow {
   readonly isFailed: boolean;
 }
 
-/** One event, in words and whole. */
-export interface EventTold {
-  readonly seq: number;
-  readonly time: string;
-  readonly type: string;
-  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
-  readonly source: string;
-  readonly agent: string | null;
-  readonly notes: readonly string[];
-  readonly sentence: string;
-  readonly event: unknown;
-}
-
 /** Events in their order. */
 export interface Events {
   readonly events: readonly EventRow[];
@@ -277,16 +263,9 @@ export interface Folding {
   readonly events: number;
 }
 
-/** The log grew by more than this stream shows. */
-export interface Gap {
-  readonly last: number;
-}
-
 /** The log has new events. */
 export interface Grew {
   readonly last: number;
-  readonly added: number;
-  readonly events: readonly EventTold[];
 }
 
 /** One text, and what became of it. */
@@ -337,13 +316,6 @@ export interface LayerDiff {
   readonly same: boolean;
   readonly beforeTokens: number;
   readonly afterTokens: number;
-}
-
-/** What holds for the client now. */
-export interface LevelSet {
-  readonly client: string;
-  readonly level: "all" | "names" | "none";
-  readonly volunteering: "off" | "on" | "selection-off";
 }
 
 /** A note's line of life. */
@@ -418,13 +390,6 @@ export interface Moment {
   readonly lines: readonly ChangeLine[];
 }
 
-/** The newest events that were asked for, newest first. */
-export interface Newest {
-  readonly events: readonly EventTold[];
-  readonly last: number;
-  readonly searchedFrom: number | null;
-}
-
 /** One note. */
 export interface NoteNamed {
   readonly path: string;
@@ -471,25 +436,10 @@ export interface OverlaidChat {
   readonly requests: readonly RequestShown[];
 }
 
-/** How the second call differs from the first, as lines for people. An empty list: not at all. */
-export interface Pair {
-  readonly same: boolean;
-  readonly call: readonly string[];
-  readonly state: readonly string[];
-  readonly inputs: readonly string[];
-  readonly answer: readonly string[];
-  readonly linesLeftOut: number;
-}
-
 /** While it lasts, nothing of what the user does is recorded, and agents are answered nothing. */
 export interface Pause {
   readonly since: string;
   readonly until?: string | null;
-}
-
-/** The pause that lasts now; null: none. */
-export interface PauseSet {
-  readonly paused: Pause | null;
 }
 
 /** A pause that lasts at the moment. */

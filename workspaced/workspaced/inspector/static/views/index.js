@@ -5,7 +5,6 @@ import { Calls } from "./calls.js";
 import { FindingsView } from "./findings.js";
 import { Moment } from "./moment.js";
 import { Prompts } from "./prompts.js";
-import { LiveTail } from "./tail.js";
 import { Texts } from "./texts.js";
 import { Why } from "./why.js";
 
@@ -26,5 +25,4 @@ export const VIEWS = [
   { name: "prompt", title: "Prompts", key: "p", component: Prompts },
   { name: "agents", title: "Agents", key: "a", component: AgentsView },
   { name: "note", title: "Why", key: "w", component: Why },
-  { name: "tail", title: "Tail", key: "t", component: LiveTail },
 ];
