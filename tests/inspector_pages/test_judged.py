@@ -1,4 +1,4 @@
-"""A wrong answer, as somebody sees it judged, and looks what another text of a note would have changed."""
+"""A wrong answer, as somebody judges it from its page and looks what another text of a note would have changed."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,21 +14,25 @@ PROMPT = 163
 KICKOFF = "projects/ferrybook/Kickoff.md"
 
 
-def test_what_was_said_of_an_answer_stands_beside_it(open_page: OpenPage, daemon: Any) -> None:
+def test_an_answer_is_judged_where_a_daemon_takes_it(open_page: OpenPage, daemon: Any) -> None:
     running = daemon()
     with running.connect("claude") as claude:
         claude.tool("get_workspace_context")
         seq = claude.call("workspaced/calls")["calls"][-1]["seq"]
-        with Inspector("--socket", running.socket, env=running.env) as inspector:
+        with Inspector("--socket", running.socket, "--allow-changes", env=running.env) as inspector:
             opened = open_page(inspector.url)
             page = opened.page
             page.get_by_text("live: the daemon tells what happens").wait_for()
             page.evaluate(f"location.hash = '#/call/{seq}'")
             page.get_by_text("Was the answer right?").click()
-            assert f"workspaced judge {seq} wrong" in page.locator("details.judged .command").inner_text()
-            claude.call("workspaced/judge", {"of": seq, "verdict": "wrong", "wanted": "b.md is open"})
+            page.get_by_role("button", name="It was wrong").click()
+            page.get_by_text("Expected `wanted`").wait_for()
+            assert ["400" in problem for problem in opened.problems()] == [True]  # the browser reports the refusal
+            page.get_by_label("A right answer says").fill("b.md is open")
+            page.get_by_role("button", name="It was wrong").click()
             page.locator("details.judged summary q").get_by_text("b.md is open").wait_for()
             assert opened.accessibility_violations() == []
+            assert claude.call("workspaced/log", {"from": seq, "types": ["answer_judged"]})["events"]
             page.close()  # before what it talks with ends
 
 
@@ -69,3 +73,5 @@ def test_a_prompt_with_another_text_of_a_note_without_it_and_with_one_more(
     assert ["400" in problem for problem in opened.problems()] == [True]  # the browser reports the refusal
     page.get_by_role("button", name="was not there").click()
     page.get_by_role("alert").wait_for(state="detached")
+    page.get_by_text("Was the answer right?").click()
+    assert page.get_by_role("button", name="It was wrong").count() == 0

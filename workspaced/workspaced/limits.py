@@ -132,6 +132,8 @@ LINK_CONNECTIONS_MAX: Final = 64
 LINK_OPEN_S: Final = 5.0
 """How long a connection may take to say who it is."""
 LINK_MESSAGE_BYTES_MAX: Final = 256 * 1024
+LINK_BATCH_MAX: Final = 32
+"""Requests in one message."""
 LINK_LISTENS_S: Final = 0.3
 """After this time a session that has said hello listens, mostly."""
 LINK_REPEAT_S: Final = 2.0

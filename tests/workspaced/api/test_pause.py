@@ -361,6 +361,7 @@ class TestAgents:
         refused = peer.error("resources/read", uri=uri)
         assert (refused["code"], refused["data"]["code"]) == (4007, "PAUSED")
         assert peer.notices_before("tools/list") == []
+        assert peer.result("workspaced/status")["paused"] is not None
         client.resume()
         assert peer.notice()["method"] == "notifications/resources/updated"
         assert "b.md" in json.dumps(peer.result("resources/read", uri=uri))

@@ -94,6 +94,16 @@ def test_an_answer_to_another_request_ends_none(one: float | str, other: float |
     assert [json.loads(line)["id"] for line in answers.splitlines()] == ([] if is_same else [one])
 
 
+def test_a_batch_is_in_flight_request_by_request() -> None:
+    session = Session()
+    batch = [{"jsonrpc": "2.0", "id": each, "method": "m"} for each in (1, "b", 3)]
+    session.forward(json.dumps([*batch, {"jsonrpc": "2.0", "method": "n"}]).encode())
+    session.answer(b"[" + response(1, {}).strip() + b"]\n")
+    session.answer(response(3, {}))
+    answers, _ = session.lost()
+    assert [json.loads(line)["id"] for line in answers.splitlines()] == ["b"]
+
+
 @given(st.lists(st.text("ab-").map(str.encode)), st.lists(st.integers(0, 999)))
 @settings(max_examples=examples(200))
 def test_an_agent_is_given_whole_lines_as_it_is_to_see_them(parts: list[bytes], cuts: list[int]) -> None:

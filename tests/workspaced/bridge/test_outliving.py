@@ -77,12 +77,14 @@ def test_the_next_daemon_knows_the_client_by_its_name_and_shows_it_no_more(daemo
     assert after["code"] == "SHARING_OFF"
 
 
-@pytest.mark.parametrize("chosen", ["flag", "notification"])
+@pytest.mark.parametrize("chosen", ["flag", "notification", "greeting"])
 def test_the_next_daemon_shows_the_tools_that_were_chosen(daemon: Any, agent: Any, chosen: str) -> None:
     running = daemon()
     made = begun(agent(running, *(["--tools", "core"] if chosen == "flag" else [])))
     if chosen == "notification":
         made.send({"method": "notifications/workspaced/tools", "params": {"tools": "core"}})
+    elif chosen == "greeting":
+        made.ask("workspaced/hello", {"tools": "core"})
     assert len(made.ask("tools/list")["tools"]) == 4
     running.kill()
     running.start()
@@ -308,7 +310,7 @@ def test_what_a_daemon_that_hangs_does_not_answer_is_answered_before_the_end(dae
 def test_several_bridges_whose_daemon_crashed_start_one_together(on_demand: Any) -> None:
     agents = [begun(on_demand()) for _ in range(4)]
     running = agents[0].running
-    (before,) = records(running)
+    before = {made.ask("workspaced/hello")["instance"] for made in agents}
     killed(agents[0], running)
     threads = [threading.Thread(target=made.send, args=({"id": 9, **CALL},)) for made in agents]
     for each in threads:
@@ -319,8 +321,8 @@ def test_several_bridges_whose_daemon_crashed_start_one_together(on_demand: Any)
         while (answered := made.hear())["id"] != 9:
             pass
         assert answered["result"]["isError"] is False
-    (after,) = records(running)
-    assert before["pid"] != after["pid"]
+    after = {made.ask("workspaced/hello")["instance"] for made in agents}
+    assert len(before) == len(after) == 1 and before != after
 
 
 def test_a_request_that_the_bridge_reads_with_the_end_of_its_daemon_starts_the_next(on_demand: Any) -> None:

@@ -78,6 +78,9 @@ def test_a_home_that_cannot_be_written_to_is_named_with_what_to_set(
 @pytest.mark.parametrize(("answer", "written"), [("\n", True), ("n\n", False), ("\x04", False)])
 def test_a_person_sees_what_would_be_written_and_decides(home: Home, answer: str, written: bool) -> None:
     home.has("claude", "codex")
+    dry = home.run("start", home.notes, "--dry-run")
+    assert "+" in dry.stdout and f"{home.notes} would be served" in dry.stdout
+    assert home.daemons() == [] and home.files() == []
     unasked = home.run("start", home.notes)
     assert "Nothing was written: add --yes, or run it in a terminal.\n" in unasked.stdout and home.files() == []
     code, shown = home.answered(answer, "start", home.notes)

@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from workspaced.editor_link.lock_files import announced
 from workspaced.limits import (
+    LINK_BATCH_MAX,
     LINK_CONNECTIONS_MAX,
     LINK_MESSAGE_BYTES_MAX,
     LINK_OPEN_S,
@@ -116,7 +117,7 @@ class TestAHostileSession:
             ('{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
             ('{"jsonrpc":"2.0","id":1,"method":7}', -32600),
             ('{"jsonrpc":"2.0","id":"\\ud800","method":"no"}', -32601),
-            ('[{"id": 1, "method": "ping"}]', -32600),
+            (json.dumps([{"id": 1, "method": "ping"}] * (LINK_BATCH_MAX + 1)), -32600),
             ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["a"]}}', -32602),
             ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}', -32602),
         ],
@@ -129,6 +130,8 @@ class TestAHostileSession:
             assert json.loads(hostile.recv(10))["error"]["code"] == code
             hostile.send('{"jsonrpc":"2.0","id":2,"method":"ping"}')
             assert json.loads(hostile.recv(10)) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+            hostile.send(json.dumps([{"id": 1, "method": "ping"}, {"method": "x"}, {"id": 2, "method": "ping"}]))
+            assert [each["id"] for each in json.loads(hostile.recv(10))] == [1, 2], "a batch is answered as one"
 
     def test_is_told_nothing_before_it_has_said_hello(self, world: Any) -> None:
         with Link(world) as link, opened(link) as session:

@@ -29,6 +29,13 @@ def reading(talked: Any) -> Iterator[Inspector]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def changing(module_daemon: Any) -> Iterator[tuple[Any, Inspector]]:
+    running = module_daemon()
+    with Inspector("--socket", running.socket, "--allow-changes", env=running.env) as inspector:
+        yield running, inspector
+
+
 def by_name(agents: Any) -> dict[str, Any]:
     return {each["client"]: each for each in agents["agents"]}
 
@@ -80,3 +87,27 @@ class TestWhatChanged:
                 while tail.until("grew")["last"] < judged:
                     pass
             assert reading.get(f"/api/judged/{seq}") == {"event": judged, **said}
+
+    def test_nothing_is_said_without_leave(self, reading: Inspector) -> None:
+        before = reading.get("/api/about")["last"]
+        refused = reading.error("/api/judged/1", "POST", json={"verdict": "right"})
+        assert refused == (403, "NOT_ALLOWED")
+        assert reading.get("/api/about")["last"] == before
+
+    def test_an_answer_is_judged_by_an_event_of_the_inspector(self, changing: tuple[Any, Inspector]) -> None:
+        running, inspector = changing
+        with inspector.tail() as tail, running.connect("claude") as claude:
+            tail.until("daemon", connected=True)
+            claude.tool("get_workspace_context", {})
+            seq = claude.call("workspaced/calls")["calls"][-1]["seq"]
+            while tail.until("grew")["last"] < seq:
+                pass
+            said = inspector.post(f"/api/judged/{seq}", verdict="wrong", wanted="b.md", why="It is open.")
+            while tail.until("grew")["last"] < said["event"]:
+                pass
+            assert inspector.get(f"/api/judged/{seq}") == said
+            assert (said["verdict"], said["wanted"], said["why"]) == ("wrong", "b.md", "It is open.")
+            [event] = claude.call("workspaced/log", {"from": said["event"], "limit": 1})["events"]
+            assert event["source"] == "inspector"
+            refused = inspector.error(f"/api/judged/{seq}", "POST", json={"verdict": "wrong", "wanted": ""})
+            assert refused == (400, "INVALID_ARGUMENT")

@@ -84,9 +84,13 @@ def test_a_settled_connection_stays_what_it_is(shared: Any, modern: Any, handsha
     assert native.ask("resources/read", {"uri": "workspace://context"})["result"]["contents"]
 
 
-def test_on_an_mcp_connection_no_method_of_ours_works(peer: Any) -> None:
+def test_on_an_mcp_connection_of_ours_only_hello_and_status_work(peer: Any) -> None:
     peer.result("tools/list")
-    for method in ("hello", "status", "state", "publish", "log", "subscribe", "shutdown", "share", "nothing"):
+    assert peer.result("workspaced/hello", client={"name": "unheard"})["workspace"] == "default"
+    status = peer.result("workspaced/status")
+    assert peer.revision.startswith("2026") is ("resultType" in status)
+    assert "unheard" not in {each["client"] for each in status["sharing"]["clients"]}
+    for method in ("state", "publish", "log", "subscribe", "shutdown", "share", "nothing"):
         refused = peer.error(f"workspaced/{method}")
         assert refused["code"] == -32601 and "MCP connection" in refused["message"]
 

@@ -78,7 +78,8 @@ _BUSY_S: Final = 0.002
 class VaultStatistics(msgspec.Struct, frozen=True, rename="camel"):
     """The part of `status` about one vault."""
 
-    cache: CacheStatistics
+    cache: CacheStatistics | msgspec.UnsetType
+    """Unset for agents: the effect of a call on the cache would reveal whether a guessed note exists."""
     index: Progress
     withheld: int
     """The number of withheld notes."""
@@ -231,10 +232,16 @@ class Vault:
         """Why the last reconcile failed; None once one succeeded."""
         return self._indexer.error
 
-    def statistics(self) -> VaultStatistics:
-        """Counts and warnings, with names that no agent may know."""
+    def statistics(self, *, named: bool = True) -> VaultStatistics:
+        """Counts and warnings. `named`: include names of files and counts that may reveal withheld notes."""
         progress = self._indexer.progress()
-        return VaultStatistics(self._cache.statistics(), progress, progress.withheld, tuple(self._warnings()))
+        if not named:
+            progress = msgspec.structs.replace(
+                progress, withheld=progress.withheld - self._indexer.requested_count
+            )
+        warnings = tuple(self._warnings(named=named))
+        cache = self._cache.statistics() if named else msgspec.UNSET
+        return VaultStatistics(cache, progress, progress.withheld, warnings)
 
     # -- the share policy --
 
@@ -432,7 +439,7 @@ class Vault:
     def _is_busy(self) -> bool:
         return time.monotonic() - self.notes.last_read < _BUSY_S
 
-    def _warnings(self) -> Iterable[str]:
+    def _warnings(self, *, named: bool) -> Iterable[str]:
         report = self._indexer.report
         if self._indexer.error is not None:
             yield self._indexer.error
@@ -442,10 +449,10 @@ class Vault:
             (report.too_deep, "lie too deep or have too long paths"),
             (report.unreadable, "are folders that cannot be opened"),
             (report.same_name, "differ from another note's path only in Unicode normalisation"),
-            (report.links, "are symlinks, which are not followed"),
+            (report.links if named else (), "are symlinks, which are not followed"),
         ):
             if names:
-                shown = f": {', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}"
+                shown = f": {', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}" if named else ""
                 yield f"{len(names)} {problem}{shown}"
 
 

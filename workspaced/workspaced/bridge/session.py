@@ -47,6 +47,7 @@ class Session:
     def __init__(self, tools: str | None = None) -> None:
         self.is_native = False
         """Whether it speaks our own methods, whose state only the client itself can make anew."""
+        self._is_mcp = False
         self._tools = tools
         self._initialize: dict[str, Any] | None = None
         """The request that was granted last."""
@@ -100,6 +101,10 @@ class Session:
         """What the agent is to see of a line of the daemon's: mostly the line itself."""
         if line.startswith(_NOTIFICATION + b'"notifications/subscriptions/acknowledged"'):
             return self._acknowledged(line)
+        if line.startswith(b"["):  # the answers to a batch
+            for each in messages(line):
+                self._answered(each.get("id"), each, is_granted="result" in each)
+            return line
         if (found := _answered_in(line)) is None:
             return line
         request_id, is_granted = found
@@ -114,7 +119,7 @@ class Session:
         self._answered(request_id, line, is_granted=is_granted)
         return line
 
-    def _answered(self, request_id: Any, answer: bytes, *, is_granted: bool) -> None:
+    def _answered(self, request_id: Any, answer: bytes | dict[str, Any], *, is_granted: bool) -> None:
         requests = self._in_flight.get(request_id)
         if not requests:
             return
@@ -124,23 +129,28 @@ class Session:
         if is_granted:
             self._granted(request, answer)
 
-    def _granted(self, request: dict[str, Any], answer: bytes) -> None:
+    def _granted(self, request: dict[str, Any], answer: bytes | dict[str, Any]) -> None:
         method, params = request["method"], _params(request)
         if method == "initialize":
+            self._is_mcp = True
             self._initialize = request
             self._agreed = _agreed_in(answer)
         elif method.startswith("workspaced/"):
-            self.is_native = True
+            self.is_native = not self._is_mcp
+            self._choose(params)
         elif method == "resources/subscribe":
             self._watched[str(params.get("uri"))] = None
         elif method == "resources/unsubscribe":
             self._watched.pop(str(params.get("uri")), None)
+        elif _is_modern(request):
+            self._is_mcp = True
 
     def _acknowledged(self, line: bytes) -> bytes:
         """The first acknowledgement of a subscription; in the place of a later one, that its resources changed."""
         params = json.loads(line)["params"]
         request_id = params["_meta"][_SUBSCRIPTION]
         listen = self._listens.get(request_id)
+        self._is_mcp = True
         if listen is None or not listen.is_acknowledged:
             if listen is not None:
                 self._listens[request_id] = listen._replace(is_acknowledged=True)
@@ -210,13 +220,13 @@ class Session:
 
 
 def messages(line: bytes) -> list[dict[str, Any]]:
-    """The message of a line; none if it cannot be read. Takes characters as the daemon does
-    (`ipc.framing.mended`)."""
+    """The messages of a line, of which a batch has several; none if it cannot be read. Takes characters as the
+    daemon does (`ipc.framing.mended`)."""
     try:
         decoded = json.loads(line.decode(errors="replace").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return []
-    return [decoded] if isinstance(decoded, dict) else []
+    return [each for each in (decoded if isinstance(decoded, list) else [decoded]) if isinstance(each, dict)]
 
 
 def id_of(message: dict[str, Any]) -> Id | None:

@@ -74,8 +74,9 @@ class _Plan(NamedTuple):
 @click.command()
 @click.argument("folder", required=False)
 @click.option("--yes", is_flag=True, help="Connect the programs that are found, without a question.")
+@click.option("--dry-run", is_flag=True, help="Start nothing and write nothing; show what would be written.")
 @json_option
-def start_command(folder: str | None, yes: bool) -> None:
+def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
     """Serve a folder of notes in the background, and connect the agents that are installed.
 
     Without FOLDER: the current one, if it holds notes. Run again it says what is so already. The daemon runs until
@@ -88,10 +89,12 @@ def start_command(folder: str | None, yes: bool) -> None:
     record = find(path)
     workspace = record.workspace if record is not None else _workspace_for(path)
     plans, problems = _plans(path)
-    served = _serve(path, record, workspace)
+    served = {"folder": str(path)} if dry_run else _serve(path, record, workspace)
+    if dry_run:
+        _tell(f"{path!s} would be served; nothing is started or written.")
     if not plans and not problems:
         _tell("No agent's program was found; `workspaced connect` lists those that can be connected.")
-    files = _connect(plans, yes=yes)
+    files = _connect(plans, yes=yes, dry_run=dry_run)
     for problem in problems:
         sentence, _, by_hand = problem.partition("\n")
         warn(sentence)
@@ -101,7 +104,7 @@ def start_command(folder: str | None, yes: bool) -> None:
     agents = [{"runtime": each.runtime, "files": files.get(each.runtime, [])} for each in plans]
     output(
         {**served, "agents": agents, "problems": problems, "editors": editors},
-        lambda _: _next(editors, workspace),
+        lambda _: _next(editors, served.get("workspace", "default")),
     )
 
 
@@ -222,7 +225,7 @@ def _plans(folder: Path) -> tuple[list[_Plan], list[str]]:
     return plans, problems
 
 
-def _connect(plans: Sequence[_Plan], *, yes: bool) -> dict[str, list[dict[str, Any]]]:
+def _connect(plans: Sequence[_Plan], *, yes: bool, dry_run: bool) -> dict[str, list[dict[str, Any]]]:
     """Writes what connects the programs, after the user saw it and agreed; returns what became of each file.
 
     Raises:
@@ -234,10 +237,12 @@ def _connect(plans: Sequence[_Plan], *, yes: bool) -> dict[str, list[dict[str, A
     if not needed:
         return {}
     _tell(f"Agents found: {', '.join(each.title for each in needed)}.")
-    if yes:
+    if yes and not dry_run:
         files = {each.runtime: apply(each.runtime, each.changes, dry_run=False) for each in needed}
     else:
         files = {each.runtime: apply(each.runtime, each.changes, dry_run=True) for each in needed}
+        if dry_run:
+            return files
         if not _can_ask():
             _tell("Nothing was written: add --yes, or run it in a terminal.")
             return files

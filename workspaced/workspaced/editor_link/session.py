@@ -17,7 +17,7 @@ from websockets.asyncio.connection import Connection
 from workspaced_events.ids import is_markdown
 
 from ..__about__ import __version__
-from ..limits import LINK_LISTENS_S, LINK_PAUSE_S, LINK_REPEAT_S
+from ..limits import LINK_BATCH_MAX, LINK_LISTENS_S, LINK_PAUSE_S, LINK_REPEAT_S
 from .daemon_link import DaemonLink
 
 _LINK_LOOK_AGAIN_S: Final = 30.0
@@ -185,12 +185,17 @@ class Session:
     # -- requests --
 
     async def _answer_message(self, message: str | bytes) -> Any:
-        """The answer to a request; None where none is due."""
+        """The answer to a request, or to each of a batch; None where none is due."""
         try:
             request = json.loads(message)
         except (ValueError, RecursionError):
             return _failed(None, Failed(_INVALID_JSON, "Expected one JSON value."))
-        return await self._answer_request(request)
+        if not isinstance(request, list):
+            return await self._answer_request(request)
+        if not 1 <= len(request) <= LINK_BATCH_MAX:
+            return _failed(None, Failed(_INVALID_REQUEST, f"A batch has 1 to {LINK_BATCH_MAX} requests."))
+        answers = [await self._answer_request(each) for each in request]
+        return [each for each in answers if each is not None] or None
 
     async def _answer_request(self, request: Any) -> Json | None:
         if not isinstance(request, dict) or not isinstance(request.get("method", ""), str):

@@ -53,6 +53,7 @@ _HEADERS: Final = tuple(
 _STATUS: Final = {
     "NOT_RECORDED": 404,
     "UNKNOWN_PATH": 404,
+    "NOT_ALLOWED": 403,
     "INTERNAL": 500,
 }
 

@@ -29,8 +29,11 @@ from .subject import Subject
     "--port", type=click.IntRange(0, 65_535), default=0, help="On this machine's loopback; default: any."
 )
 @click.option("--no-browser", is_flag=True, help="Only print the page's address.")
+@click.option("--allow-changes", is_flag=True, help="The page may judge answers.")
 @daemon_options
-def inspect_command(log: str | None, at: int | str | None, port: int, no_browser: bool) -> int:
+def inspect_command(
+    log: str | None, at: int | str | None, port: int, no_browser: bool, allow_changes: bool
+) -> int:
     """Open a page that shows what agents were shown, why, and what it cost, until Ctrl-C.
 
     LOG is a data directory, the file of a bundle or an export, or a folder that a daemon serves; without it, the
@@ -55,7 +58,7 @@ def inspect_command(log: str | None, at: int | str | None, port: int, no_browser
 
     give_back_freed_memory()
     with noted("inspector", f"shows {subject.path.absolute()}"):
-        return run_inspector(Options(subject, port, at), ready, forgotten)
+        return run_inspector(Options(subject, port, at, allow_changes), ready, forgotten)
 
 
 def _subject(log: str | None) -> Subject:

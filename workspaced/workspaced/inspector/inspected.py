@@ -36,6 +36,8 @@ class Inspected(NamedTuple):
 
     subject: Subject
     log: replay.Log
+    may_change: bool = False
+    """Whether the page may judge answers."""
 
 
 class _Overlaid:

@@ -47,10 +47,10 @@ _NOTICES_MAX: Final = 200
 class Inspecting:
     """An inspected log. Leaving its `with` block closes it."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, *, may_change: bool) -> None:
         self._closing = ExitStack()
         self._tail = Tail()
-        self._log = self._closing.enter_context(OpenLog(subject, self._verified))
+        self._log = self._closing.enter_context(OpenLog(subject, self._verified, may_change=may_change))
 
     def __enter__(self) -> "Inspecting":
         return self

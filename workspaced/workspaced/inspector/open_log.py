@@ -29,10 +29,11 @@ class OpenLog:
     Its coroutines belong to one event loop.
     """
 
-    def __init__(self, subject: Subject, progress: Progress) -> None:
+    def __init__(self, subject: Subject, progress: Progress, *, may_change: bool = False) -> None:
         """`progress`: is told on the loop how much of the log is verified while it opens, and of how much."""
         self.subject = subject
         self._progress = progress
+        self._may_change = may_change
         self._inspected: Inspected | None = None
         self._failure: WorkspacedError | None = None
         self._tried = anyio.Event()
@@ -144,7 +145,7 @@ class OpenLog:
         if self.subject.socket is not None:
             # A daemon is about to complete the line, or will put it aside when it starts.
             log.warnings[:] = [each for each in log.warnings if not each.endswith(NEVER_COMPLETED)]
-        return Inspected(self.subject, log)
+        return Inspected(self.subject, log, self._may_change)
 
     def _verified(self, done: int, of: int) -> None:
         self._check_wanted()

@@ -27,7 +27,7 @@ from .views.asked.call import (
 )
 from .views.events import Events, EventsParameters, events
 from .views.found.findings import Findings, FindingsParameters, findings
-from .views.judged import Judged, JudgedParameters, judged
+from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judged
 from .views.moment import Moment, moment
 from .views.note_names import Notes, NotesParameters, notes
 from .views.prompts.conversations import (
@@ -95,6 +95,7 @@ ROUTES: Final = (
     Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
     Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
     Route("/api/judged/{seq}", judged, JudgedParameters, Judged),
+    Route("/api/judged/{seq}", judge, JudgeParameters, Judged, "POST"),
 )
 
 ANSWERS: Final = tuple(dict.fromkeys((*(each.answer for each in ROUTES if each.answer is not None), *MESSAGES)))

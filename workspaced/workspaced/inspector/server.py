@@ -28,6 +28,7 @@ class Options(NamedTuple):
     """0: any."""
     at: int | str | None = None
     """The moment that the page shows first."""
+    may_change: bool = False
     idle_s: float = _INSPECTOR_IDLE_S
     """It ends when nobody looked for so long."""
 
@@ -76,7 +77,7 @@ async def _serve(
 async def _inspect(options: Options, api: Api) -> None:
     """Begins the API once what reads logs is imported, which takes longer than to paint the page."""
     module = await to_thread.run_sync(import_module, f"{__package__}.inspecting")
-    with module.Inspecting(options.subject) as inspecting:
+    with module.Inspecting(options.subject, may_change=options.may_change) as inspecting:
         api.begin(inspecting.routes, inspecting.end)
         await inspecting.run()
 

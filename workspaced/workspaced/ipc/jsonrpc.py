@@ -34,6 +34,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 _REQUEST: Final = msgspec.json.Decoder(Request)
+_BATCH: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
 _ENCODER: Final = msgspec.json.Encoder()
 _ID: Final = re.compile(
@@ -56,7 +57,7 @@ def parse_request(line: bytes) -> Request:
     except (msgspec.ValidationError, RecursionError) as error:
         if is_batch(line):
             raise RequestError(
-                "INVALID_REQUEST", "No batches are taken.", hint="Send one request a line."
+                "INVALID_REQUEST", "Batches are taken in MCP 2025-03-26 only.", hint="Send one request a line."
             ) from None
         raise RequestError("INVALID_REQUEST", f"Not a JSON-RPC 2.0 request: {error}.") from None
     except msgspec.DecodeError as error:
@@ -70,6 +71,25 @@ def parse_request(line: bytes) -> Request:
 def is_batch(line: bytes) -> bool:
     """Whether a line would be a batch: an array."""
     return line.lstrip()[:1] == b"["
+
+
+def parse_batch(line: bytes) -> list[bytes]:
+    """The messages of a batch.
+
+    Raises:
+        RequestError: INVALID_JSON, or INVALID_REQUEST: there are none, or too many.
+    """
+    line = mended(line)
+    check_depth(line)
+    try:
+        messages = _BATCH.decode(line)
+    except msgspec.DecodeError as error:
+        raise RequestError("INVALID_JSON", f"Not one JSON array on a line: {error}.") from None
+    if not 1 <= len(messages) <= IN_FLIGHT_MAX:
+        raise RequestError(
+            "INVALID_REQUEST", f"A batch has 1 to {IN_FLIGHT_MAX} messages, this one {len(messages)}."
+        )
+    return list(map(bytes, messages))
 
 
 def readable_ids(line: bytes) -> list[RequestId]:

@@ -46,12 +46,18 @@ def initialize(session: Session, _id: RequestId | None, params: Initialize) -> A
     """Names the client. Answers an unknown version with the newest that has a handshake; the client decides."""
     session.client = client_name(params.client_info)
     return {
-        "protocolVersion": params.protocol_version if params.protocol_version in HANDSHAKE else HANDSHAKE[0],
+        "protocolVersion": spoken(params),
         "capabilities": _CAPABILITIES,
         "serverInfo": SERVER,
         "instructions": _INSTRUCTIONS,
         "_meta": moment(session.service),
     }
+
+
+def spoken(params: Initialize) -> str:
+    """The version that a client and the daemon speak after the handshake."""
+    wanted = params.protocol_version
+    return wanted if wanted in HANDSHAKE else HANDSHAKE[0]
 
 
 def discover(session: Session, _id: RequestId | None, _params: Anything) -> Any:

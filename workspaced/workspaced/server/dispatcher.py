@@ -8,6 +8,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, Protocol
 
 import anyio
@@ -25,7 +26,9 @@ from ..ipc.jsonrpc import (
     Request,
     RequestId,
     error_response,
+    is_batch,
     is_response,
+    parse_batch,
     parse_request,
     readable_ids,
     response,
@@ -37,6 +40,49 @@ from ..service.session import DEFERRED, Follower, Method
 from .protocol import ProtocolVersion, decide
 
 logger = logging.getLogger(__name__)
+
+
+class Batch:
+    """A batch of MCP 2025-03-26: several messages on one line, whose answers go out together on another.
+
+    Answers are gathered until no request is open.
+    """
+
+    def __init__(self, line: bytes, waited_for: AbstractSet[RequestId | None]) -> None:
+        """
+        Args:
+            waited_for: the ids of other batches' open requests.
+
+        Raises:
+            RequestError: it is no batch.
+        """
+        self.messages: list[Request] = []
+        self.answers: list[bytes] = []
+        self.ids: list[RequestId] = []
+        """Of the open requests."""
+        for message in parse_batch(line):
+            try:
+                self._add(parse_request(message), waited_for)
+            except RequestError as error:
+                if not is_response(message):
+                    self.answers.append(error_response(next(iter(readable_ids(message)), None), error))
+        self.open = len(self.ids)
+
+    def _add(self, request: Request, waited_for: AbstractSet[RequestId | None]) -> None:
+        if request.method == "initialize":
+            raise RequestError("INVALID_REQUEST", "initialize stands in no batch.", hint="Send it by itself.")
+        if not isinstance(request.id, msgspec.UnsetType):
+            if request.id in self.ids or request.id in waited_for:
+                raise RequestError(
+                    "INVALID_REQUEST", "Two open requests have one id.", hint="Give each an id of its own."
+                )
+            self.ids.append(request.id)
+        self.messages.append(request)
+
+    @property
+    def line(self) -> bytes:
+        """The line with all answers, in the order in which they were ready."""
+        return b"[" + b",".join(each.rstrip(b"\n") for each in self.answers) + b"]\n"
 
 
 class Outlet(Protocol):
@@ -92,14 +138,19 @@ class Dispatcher:
         """None: the first request decides."""
         self._running: dict[RequestId, anyio.CancelScope] = {}
         """Requests that can be cancelled."""
+        self._batches: dict[RequestId | None, Batch] = {}
+        """By the ids of their open requests."""
 
     # -- requests --
 
     def take(self, line: bytes) -> None:
-        """Handles one message of the client."""
+        """Handles one message of the client, or a batch."""
         self.line_bytes = len(line)
         try:
-            self._handle(parse_request(line))
+            if self._protocol is not None and self._protocol.takes_batches and is_batch(line):
+                self._take_batch(Batch(line, self._batches.keys()))
+            else:
+                self._handle(parse_request(line))
         except RequestError as error:
             if self._protocol is not None and self._protocol.is_mcp and is_response(line):
                 return
@@ -113,6 +164,14 @@ class Dispatcher:
             self.fail(request_id, error)
         if not ids:
             self._outlet.send(error_response(self._unknown_id, error))
+
+    def _take_batch(self, batch: Batch) -> None:
+        """Handles a batch. Its answers are one, to its first id."""
+        self._batches.update(dict.fromkeys(batch.ids, batch))
+        if not batch.ids and batch.answers:
+            self._outlet.send(batch.line)
+        for message in batch.messages:
+            self._handle(message)
 
     def _handle(self, request: Request) -> None:
         """Handles one request or notification."""
@@ -182,7 +241,7 @@ class Dispatcher:
         if self._running.get(request_id) is scope:
             del self._running[request_id]
         if cancelled:
-            self._ended()
+            self._ended(request_id)
 
     def cancel(self, request_id: RequestId) -> None:
         """Ends an open request without an answer, at its client's request."""
@@ -213,24 +272,37 @@ class Dispatcher:
                     ),
                 )
                 return
-            self._outlet.send(line)
-        self._ended()
+            self._reply(request_id, line)
+        self._ended(request_id)
 
     def fail(self, request_id: RequestId | None, error: WorkspacedError) -> None:
         """Ends a request with an error; a notification gets none."""
         if request_id is not None:
-            self._outlet.send(error_response(request_id, error))
+            self._reply(request_id, error_response(request_id, error))
         else:
             logger.debug("a notification failed: %s", error)
-        self._ended()
+        self._ended(request_id)
 
     @property
     def _unknown_id(self) -> msgspec.UnsetType | None:
         """JSON-RPC's id where none can be read: null, or absent for MCP."""
         return msgspec.UNSET if self._protocol is not None and self._protocol.is_mcp else None
 
-    def _ended(self) -> None:
+    def _reply(self, request_id: RequestId, line: bytes) -> None:
+        if (batch := self._batches.get(request_id)) is not None:
+            batch.answers.append(line)
+        else:
+            self._outlet.send(line)
+
+    def _ended(self, request_id: RequestId | None) -> None:
         self.in_flight -= 1
+        batch = self._batches.pop(request_id, None)
+        if batch is not None:
+            batch.open -= 1
+            if batch.open:
+                return
+            if batch.answers:
+                self._outlet.send(batch.line)
         self._outlet.ended()
 
     # -- the rest of Session --

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..api.daemon import Hello, choose_tools
+from ..api.daemon import Hello, choose_tools, facts
 from ..api.routes import METHODS
 from ..errors import RequestError, UnsupportedVersion
 from ..ipc.greeting import TOOLS_CHOSEN
@@ -27,11 +27,13 @@ from ..mcp import handshake, prompts, resource_subscriptions, resources, tools
 from ..mcp.errors import MetaMissing
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
 from ..service.session import Method, Session
+from ..service.status import status
 
 NATIVE_PREFIX: Final = "workspaced/"
 _CANCEL: Final = "notifications/cancelled"
 """As in MCP, on all connections."""
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+_BATCHING: Final = "2025-03-26"
 _LISTS_TTL_MS: Final = 300_000
 """Lists are constant while the daemon runs; a new version may have others."""
 _LIST: Final = {"ttlMs": _LISTS_TTL_MS, "cacheScope": "public"}
@@ -74,6 +76,7 @@ class ProtocolVersion:
     settled = True
     """Whether the connection keeps this protocol."""
     is_mcp = False
+    takes_batches = False
 
     def __init__(self, methods: Mapping[str, Method]) -> None:
         self.methods = methods
@@ -110,13 +113,19 @@ class _Mcp(ProtocolVersion):
             elif request.method == TOOLS_CHOSEN:
                 _choose_tools(session, request)
             return None
-        if request.method.startswith(NATIVE_PREFIX):
+        if request.method.startswith(NATIVE_PREFIX) and request.method not in self.methods:
             raise RequestError(
                 "UNKNOWN_METHOD",
                 f"{request.method[:100]!r} does not work on an MCP connection.",
                 hint="Open another connection to the daemon's socket and begin it with workspaced/hello.",
             )
         return super().begin(session, request)
+
+
+class _McpWithBatches(_Mcp):
+    """MCP 2025-03-26, the only version that has them."""
+
+    takes_batches = True
 
 
 class _Undecided(_Mcp):
@@ -199,6 +208,17 @@ def _choose_tools(session: Session, request: Request) -> None:
         choose_tools(session, _HELLO.decode(request.params))
 
 
+def _greet(session: Session, _id: RequestId | None, params: Hello) -> Any:
+    """`workspaced/hello` on an MCP connection; MCP has another place for the client's name."""
+    choose_tools(session, params)
+    return facts(session.service)
+
+
+def _status(session: Session, _id: RequestId | None, _params: Any) -> Any:
+    """`workspaced/status` with the fields that an agent may see."""
+    return status(session.service, named=False)
+
+
 _SHARED: Final = {
     "tools/list": Method(tools.Page, tools.list_tools, _TOOL_LIST, works_paused=True),
     "tools/call": METHODS["tools/call"],
@@ -212,6 +232,10 @@ _WATCHING: Final = {
     "resources/subscribe": Method(resources.Uri, resource_subscriptions.subscribe, works_paused=True),
     "resources/unsubscribe": Method(resources.Uri, resource_subscriptions.unsubscribe, works_paused=True),
 }
+_OURS: Final = {
+    "workspaced/hello": Method(Hello, _greet, works_paused=True),
+    "workspaced/status": Method(Anything, _status, works_paused=True),
+}
 _PING: Final = {"ping": Method(Anything, handshake.ping, works_paused=True)}
 _OF_MODERN: Final = {
     "server/discover": Method(Anything, handshake.discover, _LIST, works_paused=True),
@@ -219,6 +243,7 @@ _OF_MODERN: Final = {
     "subscriptions/listen": Method(
         resource_subscriptions.Listen, resource_subscriptions.listen, works_paused=True
     ),
+    **_OURS,
 }
 
 _NATIVE: Final = ProtocolVersion({**METHODS, **_SHARED, **_WATCHING})
@@ -228,8 +253,10 @@ _OF_HANDSHAKE: Final = {
     **_PING,
     **_SHARED,
     **_WATCHING,
+    **_OURS,
 }
 _HANDSHAKE_MCP: Final = _Mcp(_OF_HANDSHAKE)
+_MCP_WITH_BATCHES: Final = _McpWithBatches(_OF_HANDSHAKE)
 _MODERN_MCP: Final = _Modern(_OF_MODERN)
 _DISCOVERING: Final = _Discovering(_OF_MODERN)
 _UNDECIDED: Final = _Undecided({"ping": Method(handshake.FirstPing, handshake.greet, works_paused=True)})
@@ -242,7 +269,7 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
         MetaMissing: the request does not decide it.
     """
     if request.method == "initialize":
-        return _HANDSHAKE_MCP
+        return _after_handshake(request)
     if request.method.startswith(NATIVE_PREFIX):
         return _NATIVE if before is not _DISCOVERING else _MODERN_MCP
     if request.id is msgspec.UNSET:
@@ -255,6 +282,15 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
         "The first request on a connection tells what it speaks; this one does not.",
         hint=f"Begin with initialize, with params._meta that names {_VERSION}, or with workspaced/hello.",
     )
+
+
+def _after_handshake(request: Request) -> ProtocolVersion:
+    """The protocol that the handshake of `request` agrees on."""
+    try:
+        version = handshake.spoken(_INITIALIZE.decode(request.params))
+    except msgspec.MsgspecError:
+        return _HANDSHAKE_MCP
+    return _MCP_WITH_BATCHES if version == _BATCHING else _HANDSHAKE_MCP
 
 
 def _is_modern(request: Request) -> bool:

@@ -16,11 +16,16 @@ from ..vaults.served_vault import ServedVault
 from .service import Service
 
 
-def status(service: Service) -> dict[str, Any]:
-    """The result of `workspaced/status`. It names what no agent may know, such as damaged files."""
+def status(service: Service, *, named: bool = True) -> dict[str, Any]:
+    """The result of `workspaced/status`.
+
+    Args:
+        named: whether to add what could reveal withheld notes: names of damaged files, counts of the cache,
+            durations of calls. False for agents.
+    """
     log, state, writer = service.log, service.tail.state, service.writer
     recording = _recording_status(service)
-    problems = list(_problems(service, recording["problem"]))
+    problems = list(_problems(service, recording["problem"], named=named))
     return {
         "version": __version__,
         "pid": os.getpid(),
@@ -41,18 +46,18 @@ def status(service: Service) -> dict[str, Any]:
             "publishBytes": writer.queued_bytes,
             "connections": service.connections,
         },
-        "vaults": [_vault_status(service, served) for served in service.served.values()],
-        "tools": service.calls.statistics.status(),
+        "vaults": [_vault_status(service, served, named=named) for served in service.served.values()],
+        **({"tools": service.calls.statistics.status()} if named else {}),
         "recording": recording,
         "paused": msgspec.to_builtins(state.paused),
         "conversations": conversations_status(state.conversations),
         "sharing": sharing_status(state, service.client_names()),
         "degraded": [each.message for each in problems],
-        "unchanged": dict(service.overlays.unchanged.most_common()),
-        "traces": {**service.traces.status(), "ignoredParents": service.parents.ignored},
-        "problems": msgspec.to_builtins(problems),
+        **({"unchanged": dict(service.overlays.unchanged.most_common())} if named else {}),
+        **({"traces": {**service.traces.status(), "ignoredParents": service.parents.ignored}} if named else {}),
+        **({"problems": msgspec.to_builtins(problems)} if named else {}),
         "warnings": service.warnings,
-        **({"link": link} if (link := service.link.status()) is not None else {}),
+        **({"link": link} if named and (link := service.link.status()) is not None else {}),
     }
 
 
@@ -70,7 +75,7 @@ class Problem(msgspec.Struct, frozen=True):
     fix: str
 
 
-def _problems(service: Service, recording_problem: str | None) -> Iterator[Problem]:
+def _problems(service: Service, recording_problem: str | None, *, named: bool) -> Iterator[Problem]:
     log = service.log
     for trouble in (log.damage, log.failure):
         if trouble is not None:
@@ -81,7 +86,7 @@ def _problems(service: Service, recording_problem: str | None) -> Iterator[Probl
         yield Problem(log.head_problem, "Free space and check the permissions of the data directory.")
     if service.history_problem is not None:
         yield Problem(service.history_problem, _VERIFY)
-    if texts := _damaged_texts(service):
+    if texts := _damaged_texts(service, named=named):
         yield Problem(texts, "Restore the files from a backup, or publish the same texts again.")
     for served in service.served.values():
         yield from _problems_of_vault(served)
@@ -121,12 +126,12 @@ def _fix_of_rules(served: ServedVault, problem: str) -> str:
     return f"Correct {rules}; the daemon notices the change."
 
 
-def _damaged_texts(service: Service) -> str | None:
+def _damaged_texts(service: Service, *, named: bool) -> str | None:
     troubles = service.blobs.troubles
     if not troubles:
         return None
     problem = f"{len(troubles)} text{'s' if len(troubles) > 1 else ''} of the log cannot be read back"
-    return f"{problem}: {'; '.join(map(str, troubles))}."
+    return f"{problem}: {'; '.join(map(str, troubles))}." if named else f"{problem}."
 
 
 def _recording_status(service: Service) -> dict[str, Any]:
@@ -138,11 +143,11 @@ def _recording_status(service: Service) -> dict[str, Any]:
     }
 
 
-def _vault_status(service: Service, served: ServedVault) -> dict[str, Any]:
+def _vault_status(service: Service, served: ServedVault, *, named: bool) -> dict[str, Any]:
     return {
         "id": served.id,
         "path": str(served.path),
         "current": served.id == service.tail.state.current,
         "watcher": served.watcher,
-        **msgspec.to_builtins(served.vault.statistics()),
+        **msgspec.to_builtins(served.vault.statistics(named=named)),
     }

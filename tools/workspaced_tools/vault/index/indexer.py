@@ -160,6 +160,11 @@ class Indexer:
         return count if self.ready.is_set() else max(self._found - self._index.withheld_count(), count)
 
     @property
+    def requested_count(self) -> int:
+        """How many of the withheld notes may be shown to explicit requests."""
+        return self._requested.count()
+
+    @property
     def is_complete(self) -> bool:
         """Whether the index has all notes: it is `ready`, and the last reconcile did not fail."""
         return self.ready.is_set() and self.error is None and self._index.is_complete

@@ -18,6 +18,7 @@ export interface About {
   readonly newerEvents: number;
   readonly redacted: boolean;
   readonly recordings: "damaged" | "kept" | "missing";
+  readonly mayChange: boolean;
 }
 
 export interface ActiveNoteJson {

@@ -50,6 +50,8 @@ class About(msgspec.Struct, rename="camel"):
     """Whether pseudonyms replace names and texts."""
     recordings: Literal["kept", "missing", "damaged"]
     """What became of the recordings of the first calls. An export never has any."""
+    may_change: bool
+    """Whether the page may judge answers."""
 
 
 class Folding(msgspec.Struct, rename="camel"):
@@ -82,6 +84,7 @@ def about(inspected: Inspected, _parameters: NoParameters) -> About:
         newer_events=sum(number for type_, number in counts.items() if type_ not in CATALOGUE),
         redacted=inspected.log.redacted,
         recordings=_recordings(inspected.log),
+        may_change=inspected.may_change,
     )
 
 

@@ -121,7 +121,7 @@ def calls_of(log: replay.Log) -> AgentCalls:
 
 
 CLIENT: Final = "inspector"
-"""Our name among the daemon's clients."""
+"""Our name among the daemon's clients, and the source of what the page says."""
 _DAEMON_S: Final = 2.0
 """How long a page waits for what only the daemon knows."""
 _LATEST: Final = 5
