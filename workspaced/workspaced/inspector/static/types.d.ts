@@ -299,7 +299,6 @@ export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
   readonly total: number;
   readonly counts: readonly number[];
-  readonly failed: readonly number[];
 }
 
 /** A layer of one prompt, as tokens. */
@@ -709,7 +708,6 @@ export interface Timeline {
   readonly firstUs: number;
   readonly lastUs: number;
   readonly lanes: readonly LaneCounts[];
-  readonly callsUnread: number;
 }
 
 /** What an agent was told without asking. */
