@@ -145,14 +145,13 @@ def _until_folded(inspector: _Inspector) -> None:
 
 
 def _ask_all_views(inspector: _Inspector) -> None:
-    for path in ("about", "timeline", "events", "state", "agents", "newest", "conversations", "coverage"):
+    for path in ("about", "timeline", "events", "state", "agents", "conversations"):
         inspector.get(f"/api/{path}")
     for note in inspector.get("/api/notes")["notes"][:20]:
         inspector.get(f"/api/notes/{quote(note['path'])}")
     for call in inspector.get("/api/calls")["calls"][:20]:
         inspector.get(f"/api/calls/{call['seq']}")
         inspector.get(f"/api/calls/{call['seq']}/badge")
-    inspector.get("/api/search/words")
 
 
 # -- while it folds --

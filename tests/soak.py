@@ -186,7 +186,7 @@ class Soak:
         wires = [self.running.wire() for _ in range(chance.randrange(1, 6))]
         for wire in wires:
             self.running._clients.remove(wire)
-            wire.request("workspaced/subscribe", {"coalesce": chance.random() < 0.3})
+            wire.request("workspaced/subscribe", {})
             self.subscribers += 1
         self.ended.wait(chance.uniform(0, 0.3))
         for wire in wires:

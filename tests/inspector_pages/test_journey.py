@@ -1,6 +1,5 @@
-"""Whole ways through the page: from a wrong answer to its cause, and from a bug to a file that shows it."""
+"""Whole ways through the page: from a wrong answer to its cause, and from a call to a file that replays it."""
 
-import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -9,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import process
 from support.inspector import Inspector
-from support.inspector_page import InspectorPage, OpenPage
+from support.inspector_page import OpenPage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 KICKOFF = "projects/ferrybook/Kickoff.md"
-BUG = f"activeNote.id == '{KICKOFF}' && length(pinnedNotes) > `3`"
-"""What must not be: it is so after event 144."""
-WHAT_IT_SHOWS = "[activeNote.id, length(pinnedNotes)]"
 
 pytestmark = pytest.mark.thorough
 
@@ -43,60 +39,6 @@ def test_the_first_page_says_what_the_prompt_read_and_what_the_note_said(
         shown.wait_for()
         page.go_back()
         found.wait_for()
-
-
-def found(page: "Page", expression: str) -> list[str]:
-    """Finds and shrinks as a person does; the words of the few events."""
-    page.get_by_role("combobox", name="Expression").fill(expression)
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Take it with you").wait_for()
-    words = page.locator(".story .step-words").all_inner_texts()
-    return [each.split(" event ")[0] for each in words]
-
-
-def value_there(opened: InspectorPage, expression: str) -> str:
-    """What an expression gives at the moment that the search found."""
-    page = opened.page
-    page.get_by_role("link", name=re.compile("^event [0-9]+$")).and_(page.locator("h3 + p a")).click()
-    page.locator("#moment-title").wait_for()
-    opened.settled()
-    opened.show("find")
-    page.get_by_role("combobox", name="Expression").fill(expression)
-    page.keyboard.press("Escape")
-    return page.locator("#trial code").inner_text()
-
-
-def saved(page: "Page", button: str, folder: Path) -> Path:
-    with page.expect_download() as download:
-        page.get_by_role("button", name=button).click()
-    file = folder / download.value.suggested_filename
-    download.value.save_as(file)
-    return file
-
-
-def test_a_planted_bug_is_found_shrunk_and_the_same_in_a_second_inspector(
-    inspect: Inspect, open_page: OpenPage, morning: Inspector, tmp_path: Path
-) -> None:
-    searched = open_page(morning.url)
-    first = searched.show("find")
-    story = found(first, BUG)
-    assert searched.accessibility_violations() == []
-    assert first.evaluate("decodeURIComponent(location.hash)") == f"#/find/{BUG}"
-    first.locator("h3 + p").get_by_role("link", name="event 145").wait_for()
-    assert 5 <= len(story) < 20
-    bundle = saved(first, "Bundle (found.wsb)", tmp_path)
-    value = value_there(searched, WHAT_IT_SHOWS)
-    assert value == f'["{KICKOFF}",4]'
-
-    searched = open_page(inspect(bundle).url)
-    second = searched.show("find")
-    assert found(second, BUG) == story
-    second.locator(".story a").last.click()
-    second.wait_for_url(f"**/#/at/{len(story)}")
-    searched.settled()
-    assert second.locator(".active-note").inner_text().split()[0] == KICKOFF
-    found(searched.show("find"), BUG)
-    assert value_there(searched, WHAT_IT_SHOWS) == value
 
 
 def answered(page: "Page", seq: int) -> str:

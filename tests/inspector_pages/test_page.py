@@ -13,16 +13,13 @@ VIEWS = {
     "calls": "call",
     "call": "call/116",
     "told": "call/191",
-    "two-calls": "call/117/with/150",
     "prompts": "prompt",
     "prompts-conversation": "prompt/of/letter-to-imke",
     "prompts-block": "prompt/110/layer/L4/block/1",
     "prompts-body": "prompt/110/body",
     "prompts-changes": "prompt/110/diff",
-    "coverage": "coverage",
     "agents": "agents",
     "why": f"note/{quote('projects/ferrybook/Kickoff.md', safe='')}",
-    "find": "find",
 }
 
 pytestmark = pytest.mark.thorough
@@ -72,7 +69,7 @@ def test_a_question_mark_tells_the_keys_and_they_rest_meanwhile(open_page: OpenP
 def test_the_timeline_takes_a_quarter_of_a_small_screen_and_folds(open_page: OpenPage, morning: Inspector) -> None:
     page = open_page(morning.url).page
     timeline = page.get_by_role("region", name="Timeline")
-    page.get_by_text("failed calls").wait_for()
+    timeline.locator(".lane-name").first.wait_for()
     height = "each => each.getBoundingClientRect().height"
     assert timeline.evaluate(height) <= 800 / 4
     fold = timeline.get_by_role("button", name="timeline")
@@ -80,7 +77,7 @@ def test_the_timeline_takes_a_quarter_of_a_small_screen_and_folds(open_page: Ope
     assert fold.get_attribute("aria-expanded") == "false"
     assert timeline.evaluate(height) <= 50
     fold.click()
-    page.get_by_text("failed calls").wait_for()
+    timeline.locator(".lane-name").first.wait_for()
 
 
 def test_the_mark_moves_to_what_is_read(open_page: OpenPage, morning: Inspector) -> None:

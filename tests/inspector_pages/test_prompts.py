@@ -1,14 +1,13 @@
-"""The page's views of prompts and of coverage, used as a person does: with mouse, keys and links."""
+"""The page's views of prompts, used as a person does: with mouse, keys and links."""
 
 import shlex
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from support import process
 from support.inspector import Inspector
-from support.inspector_page import OpenPage, given_by_command
+from support.inspector_page import OpenPage
 
 pytestmark = pytest.mark.thorough
 
@@ -74,27 +73,3 @@ def test_command_lines_of_a_conversation_run_whatever_its_id_is(open_page: OpenP
                 ran = process.run(*words[1:], env=running.env)
                 assert ran.returncode == 0, ran.stderr
         opened.page.close()  # before the inspector ends
-
-
-def test_notes_that_were_never_used_are_found_among_all(open_page: OpenPage, morning: Inspector) -> None:
-    page = open_page(morning.url).show("coverage")
-    page.get_by_role("button", name="delivered and never used").click()
-    page.get_by_role("row").filter(has_text="Home.md").wait_for(state="hidden")
-    rows = page.locator("main tbody tr")  # the timeline has a table too
-    assert rows.count() == 6
-    assert rows.filter(has_text="delivered and never used").count() == 6
-    rows.filter(has_text="people/Jonas.md").get_by_role("link", name="prompt 40").click()
-    page.get_by_role("heading", name="Prompt 40").wait_for()
-
-
-def test_a_range_of_events_is_part_of_the_link(open_page: OpenPage, morning: Inspector, tmp_path: Path) -> None:
-    page = open_page(morning.url).show("coverage")
-    page.get_by_label("From event").fill("41")
-    page.get_by_label("to event").fill("60")
-    page.get_by_role("button", name="show").click()
-    page.wait_for_url("**/#/coverage/41/60")
-    page.get_by_text("between the events 41 and 60").wait_for()
-    names = page.locator("table.coverage th[scope=row]").all_inner_texts()
-    assert [line.split("  ")[0] for line in given_by_command(page, tmp_path).splitlines()[1:]] == names
-    assert page.get_by_role("link", name="prompt 40").count() == 0
-    assert page.get_by_role("link", name="prompt 44").count() > 0

@@ -1,8 +1,7 @@
-"""The timeline and the moment as a person uses them: look, step, jump, drag, zoom, filter, play."""
+"""The timeline and the moment as a person uses them: look, step, jump, drag, zoom, filter."""
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -175,18 +174,3 @@ def test_a_long_list_draws_only_what_is_in_sight_and_loads_as_it_is_scrolled(
     page.keyboard.press("Home")
     at(opened, 1)
     rows.filter(has_text="opened the vault").wait_for()
-
-
-def test_a_gap_is_skipped_and_said(open_page: OpenPage, tmp_path: Path) -> None:
-    events = random_log.recorded(*random_log.opened(random_log.V), c.ActiveNoteSet(random_log.NOTES[0]))
-    lines = list(export_lines("log", events))
-    lines[2] = lines[2].replace(b"2026-03-01T00:00:01", b"2026-03-01T05:00:01")
-    log = tmp_path / "gap.jsonl"
-    log.write_bytes(b"".join(lines))
-    with Inspector(log, env=clean_environment(tmp_path)) as running:
-        opened = open_page(running.url)
-        go(opened, 1)
-        opened.page.get_by_role("button", name="play").click()
-        at(opened, 2)
-        opened.page.get_by_role("status").get_by_text("skipped 5.0 h without events").wait_for()
-        opened.page.close()  # before what it talks with ends

@@ -8,7 +8,6 @@ mark is taken away, so that tests with loops of their own run in the same proces
 """
 
 import asyncio
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -18,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
-from . import ROOT, process
-from .daemon import clean_environment
+from . import ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
@@ -127,14 +125,6 @@ class InspectorPage:
         file = PICTURES / f"{name}-{self._look}.png"
         self.page.screenshot(path=file, animations="disabled", caret="hide")
         return file
-
-
-def given_by_command(page: "Page", home: Path) -> str:
-    """What the command prints that the page shows."""
-    (line,) = page.locator(".command code").all_inner_texts()
-    done = process.run(*shlex.split(line)[1:], env=clean_environment(home))
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
 
 
 class Chromium(NamedTuple):

@@ -110,8 +110,6 @@ HTTP_DRAIN_S: Final = 2
 
 # The inspector.
 INSPECTOR_BODY_BYTES_MAX: Final = REQUEST_BYTES_MAX
-TAIL_MESSAGES_MAX: Final = 32
-"""What waits for a page that does not read; beyond it the page is told of a gap."""
 
 # The proxy.
 PROXY_USAGE_BYTES_MAX: Final = 4 * 1024 * 1024

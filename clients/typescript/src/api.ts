@@ -215,8 +215,6 @@ export interface SubscribeOptions {
   readonly since?: Clock | number | undefined;
   /** Only these. Default: all. */
   readonly types?: readonly EventType[] | undefined;
-  /** Of quick successions only the last one. Default: false. */
-  readonly coalesce?: boolean | undefined;
   /** Events held for a slow reader; beyond that the daemon holds them. Default: 10,000. */
   readonly queuedEventsMax?: number | undefined;
 }

@@ -156,9 +156,9 @@ export class Subscription implements AsyncIterableIterator<Notice, undefined> {
     const link = this.#link;
     if (!link?.isOpen || this.#ended || this.#starting || this.#number !== undefined) return;
     this.#starting = true;
-    const { types, coalesce } = this.#options;
+    const { types } = this.#options;
     const since = this.#received === undefined ? {} : { since: this.#received };
-    const params = { ...since, ...(types === undefined ? {} : { types }), coalesce: coalesce ?? false };
+    const params = { ...since, ...(types === undefined ? {} : { types }) };
     link.request("workspaced/subscribe", params, (error, result) => {
       this.#starting = false;
       if (error === undefined) this.#started(link, result as Made);

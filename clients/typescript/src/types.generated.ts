@@ -1866,8 +1866,6 @@ export interface SubscribeParams {
   /** (minimum 0) */
   readonly since?: number | string | null;
   readonly types?: readonly string[] | null;
-  /** (default false) */
-  readonly coalesce?: boolean;
 }
 
 export interface UnsubscribeParams {

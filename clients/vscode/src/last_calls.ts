@@ -32,7 +32,7 @@ export class LastCalls {
   }
 
   async #read(socket: string, client: Client): Promise<void> {
-    for await (const notice of await client.subscribe({ types: ["tool_called"], coalesce: true })) {
+    for await (const notice of await client.subscribe({ types: ["tool_called"] })) {
       const event = notice.kind === "events" ? notice.events.at(-1) : undefined;
       if (event?.type !== "tool_called") continue;
       this.#calls.set(socket, { tool: event.data.tool, caller: event.data.caller, time: event.time });

@@ -92,14 +92,14 @@ class VaultSwitched(Data, frozen=True, gc=False):
 # -- the active note --
 
 
-@Entry("active_note_set", by_ui=True, says="opened {0.note}", latest_per="vault", brings="note")
+@Entry("active_note_set", by_ui=True, says="opened {0.note}", brings="note")
 class ActiveNoteSet(NoteData, frozen=True, gc=False):
     """The user looks at this note. With null it becomes `active_note_cleared` before it is appended."""
 
     note: NoteId | None
 
 
-@Entry("active_note_cleared", by_ui=True, says="left the active note", latest_per="vault")
+@Entry("active_note_cleared", by_ui=True, says="left the active note")
 class ActiveNoteCleared(Data, frozen=True, gc=False):
     """The user looks at no note."""
 
@@ -112,7 +112,7 @@ def _selected(data: "SelectionChanged") -> str:
     return f"selected lines {data.start_line} to {data.end_line} of {data.note}"
 
 
-@Entry("selection_changed", by_ui=True, says=_selected, latest_per="note", brings="note", names_texts=True)
+@Entry("selection_changed", by_ui=True, says=_selected, brings="note", names_texts=True)
 class SelectionChanged(NoteData, frozen=True, gc=False):
     """What is selected in the active note; of another note it changes nothing."""
 
@@ -226,7 +226,7 @@ class NoteCreated(NoteFile, frozen=True, gc=False):
     """The file of a note of the workspace appeared."""
 
 
-@Entry("note_changed", says="found other text in {0.note}", lane="files", changes_state=False, latest_per="note")
+@Entry("note_changed", says="found other text in {0.note}", lane="files", changes_state=False)
 class NoteChanged(NoteFile, frozen=True, gc=False):
     """The file of a note of the workspace has other bytes."""
 

@@ -99,9 +99,6 @@ class Entry:
     """False: it belongs to the workspace, to no vault, so that none needs to be open."""
     in_pause: bool = False
     """Whether it may stand between `pause_started` and `pause_ended`."""
-    latest_per: Literal["", "vault", "note"] = ""
-    """Not empty: a coalescing subscriber gets only the last one of each vault, or of each note, in a notification.
-    Types with the same first word count as one."""
     by: str = ""
     """The field with the client that caused it; empty: the event's source did."""
     brings: str = ""

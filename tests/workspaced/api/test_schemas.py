@@ -147,7 +147,7 @@ def test_errors_fit_their_schema_and_their_table(shared: Any, method: str, param
         ("state", {"at": -1}, False),
         ("log", {"from": 1, "limit": 10, "types": []}, True),
         ("log", {"limit": 0}, False),
-        ("subscribe", {"since": "a:1", "coalesce": True}, True),
+        ("subscribe", {"since": "a:1", "types": []}, True),
         ("subscribe", {"since": []}, False),
         ("snapshot", {"source": "e", "active": None, "pins": [], "tabs": [{"note": "a.md"}]}, True),
         ("snapshot", {"source": "e"}, False),

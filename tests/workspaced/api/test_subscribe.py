@@ -8,12 +8,9 @@ from typing import Any, NoReturn
 import msgspec
 import pytest
 from support import session_machine
-from support.random_log import V, opened, recorded
 
 from workspaced.limits import GAP_EVENTS, RECENT_EVENTS, SUBSCRIPTIONS_PER_CONNECTION_MAX, UNREAD_S
-from workspaced.service.subscriptions import Subscription, coalesced
-from workspaced_events.ids import NoteId
-from workspaced_events.schema import catalogue as c
+from workspaced.service.subscriptions import Subscription
 
 ACTIVE = "active_note_set"
 
@@ -91,23 +88,6 @@ def test_types_select(shared: Any, client: Any) -> None:
     (receipt,) = client.publish([{"type": "note_unarchived", "data": {"note": "t.md"}}])
     events = events_until(wire, receipt["seq"])
     assert [event["type"] for event in events] == ["note_archived", "note_unarchived"]
-
-
-def test_a_coalescing_subscriber_gets_the_last_of_what_overtakes_itself(shared: Any, client: Any) -> None:
-    wire = shared.wire()
-    subscribe(wire, coalesce=True)
-    batch = [looked_at(f"n{number}.md") for number in range(20)]
-    batch.insert(10, {"type": "note_pinned", "data": {"note": "coalesced.md"}})
-    receipts = client.publish(batch)
-    events = events_until(wire, receipts[-1]["seq"])
-    shown = [(event["type"], event["data"]["note"]) for event in events if event["type"] != "note_shown"]
-    assert shown == [("note_pinned", "coalesced.md"), (ACTIVE, "n19.md")]
-
-
-def test_of_changes_of_files_the_last_of_each_note_stays() -> None:
-    changes = [c.NoteChanged(note=NoteId(note), size=size, mtime_ns="1") for size, note in enumerate("abab")]
-    events = coalesced(recorded(*opened(V), *changes))
-    assert [event.data for event in events[1:]] == changes[2:]
 
 
 def test_after_unsubscribe_nothing_comes(shared: Any, client: Any) -> None:
@@ -223,7 +203,7 @@ class Outlet:
         raise AssertionError("all of it is in memory")
 
     def call_later(self, _delay_s: float, _function: Callable[[], None]) -> NoReturn:
-        raise AssertionError("nothing is coalesced")
+        raise AssertionError("nothing waits")
 
 
 @pytest.mark.fault(row=24)
@@ -242,7 +222,7 @@ def test_a_thousand_that_do_not_read_cost_no_work_at_a_commit(
 
         monkeypatch.setattr(service.tail, "events_from", counted)
         outlets = [Outlet() for _ in range(1_000)]
-        subscribers = [Subscription(service, each, 1, None, coalesce=False) for each in outlets]
+        subscribers = [Subscription(service, each, 1, None) for each in outlets]
         for number in range(20):
             session.look_at(f"n{number}.md")
             for each in subscribers:

@@ -56,7 +56,6 @@ def test_every_command_is_listed_and_has_help(told: Any) -> None:
         ["call"],
         ["call", "rm_rf"],
         ["call", "get_current_note", "maxContentLength"],
-        ["call", "get_current_note", "--args", "[1]"],
         ["call", "get_note_by_reference", "reference=../../etc/passwd.md"],
         ["watch", "--since", "yesterday"],
         ["log", "fly"],
@@ -166,7 +165,7 @@ def test_tools_and_calls(told: Any) -> None:
     assert done.returncode == 0 and json.loads(done.stdout)["success"] is True
     done = told.cli("call", "get_note_by_reference", "reference=b.md")
     assert done.returncode == 0 and "Beta" in done.stdout
-    done = told.cli("call", "get_note_by_reference", "--args", '{"reference": "no such note"}', "--json")
+    done = told.cli("call", "get_note_by_reference", "reference=no such note", "--json")
     assert done.returncode == 1 and json.loads(done.stdout)["success"] is False
     names = told.cli("schema").stdout.split()
     assert "actions/note_pinned" in names and "state" in names

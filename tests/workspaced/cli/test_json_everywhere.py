@@ -47,8 +47,6 @@ def test_what_has_no_other_output_reports_in_json(daemon: Any) -> None:
     made = json.loads(running.cli("bundle", "-o", str(running.root / "b.wsb"), "--json").stdout)
     assert (made["first"], made["last"]) == (1, 2)
     assert "actions/note_pinned" in json.loads(running.cli("schema", "--json").stdout)
-    config = json.loads(running.cli("mcp", "--print-config", "claude", "--json").stdout)
-    assert "workspaced" in config["config"]
     assert running.cli("context", "--json").stdout == ""
     stopped = json.loads(running.cli("stop", "--json").stdout)
     assert stopped == {"workspace": "default", "pid": running.pid, "stopped": True}

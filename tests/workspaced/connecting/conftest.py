@@ -37,11 +37,6 @@ def connect(home: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     return Command(capsys, "connect")
 
 
-@pytest.fixture
-def mcp(home: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys, "mcp")
-
-
 def folder(path: Path) -> Path:
     path.mkdir(parents=True)
     return path

@@ -94,23 +94,10 @@ def test_hooks_run_at_each_prompt_and_after_a_compaction(
     assert ("/hooks" in err.replace("/hooks.json", "")) == (runtime == "codex"), "where its user trusts them"
 
 
-def test_opencode_has_one_list_and_in_version_2_its_servers_one_key_deeper(
-    connect: Command, home: Path, vault: Path
-) -> None:
-    place = home / PLACES["opencode"]
+def test_opencode_has_one_list(connect: Command, home: Path, vault: Path) -> None:
     connect("opencode", "--vault", vault)
     entry = {"type": "local", "command": [PROGRAM, "mcp", "--vault", str(vault)]}
     assert settings_of(home, "opencode") == {"mcp": {"workspaced-notes": entry}}
-    for text in ('{"mcp": {"servers": {}}}', '{"mcp": {"timeout": 5, "servers": {"x": {"type": "y"}}}}'):
-        write(place, text)
-        connect("opencode", "--vault", vault)
-        assert "workspaced-notes" in settings_of(home, "opencode")["mcp"]["servers"]
-        assert "already" in connect("opencode", "--vault", vault)[2]
-        connect("opencode", "--remove")
-        assert place.read_text() == text
-    write(place, '{"mcp": {"servers": {"type": "local", "command": ["x"]}}}')  # a server of that name
-    connect("opencode", "--vault", vault)
-    assert list(settings_of(home, "opencode")["mcp"]) == ["servers", "workspaced-notes"]
 
 
 # -- names of entries --
@@ -132,29 +119,11 @@ def test_every_program_can_take_the_name_of_an_entry_and_names_never_run_out(
     connect: Command, home: Path, tmp_path: Path, folders: list[str], expected: list[str | None]
 ) -> None:
     for name in folders:
-        connect("codex", "--vault", folder(tmp_path / "of" / name), "--only", "mcp")
+        connect("codex", "--vault", folder(tmp_path / "of" / name))
     found = list(settings_of(home, "codex")["mcp_servers"])
     assert len(found) == len(expected)
     for name, wanted in zip(found, expected, strict=True):
         assert name.isascii() and name.startswith("workspaced-") and len(name) <= 32 and wanted in (None, name)
-
-
-def test_a_name_can_be_given_but_not_taken_from_another_nor_a_second_for_a_folder(
-    connect: Command, home: Path, vault: Path, tmp_path: Path
-) -> None:
-    write(home / PLACES["cursor"], '{"mcpServers": {"theirs": {"command": "x"}}}')
-    other = folder(tmp_path / "work")
-    mine = ("cursor", "--vault", vault, "--only", "mcp", "--name")
-    assert connect(*mine, "mine")[0] == 0
-    before = all_files(home)
-    for name in ("mine", "theirs"):
-        code, _out, err = connect("cursor", "--vault", other, "--name", name)
-        assert code == 2 and name in err
-    for name in ("", "a b", "x" * 33, "é"):
-        assert connect("cursor", "--vault", other, "--name", name)[0] == 2
-    assert connect(*mine, "second")[0] == 2
-    assert connect(*mine, "mine")[0] == 0
-    assert all_files(home) == before
 
 
 @pytest.mark.parametrize("runtime", HOOK_PLACES)
@@ -252,7 +221,7 @@ def test_hooks_that_others_added_and_comments_that_were_written_meanwhile_stay(
     connect: Command, home: Path, vault: Path
 ) -> None:
     path = write(home / ".claude/settings.json", '{"model": "opus"}\n')
-    connect("claude", "--vault", vault, "--only", "hook")
+    connect("claude", "--vault", vault)
     settings, mine = json.loads(path.read_text()), {"type": "command", "command": "mine"}
     settings["hooks"]["UserPromptSubmit"][0]["hooks"].append(mine)
     path.write_text(json.dumps(settings))
@@ -260,7 +229,7 @@ def test_hooks_that_others_added_and_comments_that_were_written_meanwhile_stay(
     assert json.loads(path.read_text()) == {"model": "opus", "hooks": {"UserPromptSubmit": [{"hooks": [mine]}]}}
 
     path = write(home / PLACES["codex"], 'model = "o"\n')
-    connect("codex", "--vault", vault, "--only", "mcp")
+    connect("codex", "--vault", vault)
     more = '[mcp_servers.workspaced-notes.env]\nA = "b"\n\n# theirs\n[tui]\nnotifications = true\n'
     path.write_text(path.read_text() + more)
     connect("codex", "--remove")
@@ -279,15 +248,6 @@ def test_hooks_that_others_added_and_comments_that_were_written_meanwhile_stay(
     assert path.read_text() == "// only that\n{}\n"
 
 
-def test_a_name_takes_out_that_entry_alone(connect: Command, home: Path, vault: Path, tmp_path: Path) -> None:
-    for each in (vault, folder(tmp_path / "work")):
-        connect("cursor", "--vault", each)
-    hooks = (home / ".cursor/hooks.json").read_bytes()
-    assert connect("cursor", "--remove", "--name", "workspaced-work")[0] == 0
-    assert list(settings_of(home, "cursor")["mcpServers"]) == ["workspaced-notes"]
-    assert (home / ".cursor/hooks.json").read_bytes() == hooks
-
-
 # -- refusals: no file is changed --
 
 
@@ -296,8 +256,6 @@ def test_a_name_takes_out_that_entry_alone(connect: Command, home: Path, vault: 
     [
         ["claude"],
         ["emacs", "--vault", "."],
-        ["claude", "--vault", ".", "--only", "mcp,bread"],
-        ["zed", "--vault", ".", "--only", "hook"],
         ["claude", "--vault", "none"],
         ["claude", "--vault", "file"],
         ["claude", "--vault", os.fsdecode(b"v\xff")],
@@ -349,18 +307,19 @@ def test_where_one_file_cannot_be_changed_without_loss_no_file_is(
     ("runtime", "text"),
     [
         ("cursor", '{"mcpServers": []}'),
-        ("cursor", '{"mcpServers": {"workspaced": "x"}}'),
+        ("cursor", '{"mcpServers": 3}'),
         ("codex", "a = "),
         ("codex", 'mcp_servers = {other = {command = "x"}}\n'),
         ("codex", "mcp_servers = 3\n"),
-        ("codex", '[mcp_servers.workspaced]\ncommand = "/old"\n'),
         ("codex", '[[mcp_servers]]\ncommand = "x"\n'),
     ],
     ids=repr,
 )
-def test_nor_where_an_entry_cannot_be_put(mcp: Command, home: Path, runtime: str, text: str) -> None:
+def test_nor_where_an_entry_cannot_be_put(
+    connect: Command, home: Path, vault: Path, runtime: str, text: str
+) -> None:
     path = write(home / PLACES[runtime], text)
-    code, out, err = mcp("--install", runtime)
+    code, out, err = connect(runtime, "--vault", vault)
     assert (code, out) == (2, "") and str(path) in err and PROGRAM in err, "what to put in by hand"
     assert all_files(home) == {PLACES[runtime]: text.encode()}
 
@@ -460,7 +419,7 @@ def test_a_crash_leaves_no_backup_that_is_not_the_file_and_the_next_run_clears_a
     connect: Command, home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(home / PLACES["claude"], '{"theme": "dark"}')
-    before, arguments = all_files(home), ("claude", "--vault", vault, "--only", "mcp")
+    before, arguments = all_files(home), ("claude", "--vault", vault)
 
     def dies_unsynced(descriptor: int) -> None:
         os.ftruncate(descriptor, 5)  # what was not synced is lost
@@ -513,12 +472,10 @@ def test_settings_hold_any_name_of_a_folder_and_a_shell_gives_it_to_the_hook(
     ],
 )
 def test_a_folder_that_a_program_would_take_for_a_variable_needs_another_name(
-    connect: Command, mcp: Command, home: Path, tmp_path: Path, runtime: str, name: str
+    connect: Command, home: Path, tmp_path: Path, runtime: str, name: str
 ) -> None:
     vault = folder(tmp_path / name)
     assert connect(runtime, "--vault", vault)[0] == 2
-    assert mcp("--install", runtime, "--vault", vault)[0] == 2
-    assert mcp("--print-config", runtime, "--vault", vault)[0] == 2
     assert all_files(home) == {}
     (tmp_path / "plain").symlink_to(vault)
     assert connect(runtime, "--vault", tmp_path / "plain")[0] == 0

@@ -75,17 +75,15 @@ def test_a_rule_denies_the_files_that_the_vaults_rule_withholds(vault: Path) -> 
         )
 
 
-def test_what_is_withheld_from_all_is_denied_if_the_user_wants_it(
+def test_what_is_withheld_from_all_is_denied(
     connect: Command, settings: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _code, out, _err = connect("--vault", vault, "--dry-run")
     assert "Read(/" in out and not settings.exists()
-    connect("--vault", vault, "--only", "mcp,hook")
-    assert "permissions" not in json.loads(settings.read_text())
-    assert connect("--vault", vault, "--only", "deny")[0] == 0
-    assert rules(settings) == [f"Read(/{vault.parent}/my \\[old\\] notes\\*/**/secret/**)"]
-    connect("--vault", vault, "--only", "deny", "--remove")
-    assert "permissions" not in json.loads(settings.read_text())
+    assert connect("--vault", vault)[0] == 0
+    assert rules(settings) == [rf"Read(/{vault.parent}/my \[old\] notes\*/**/secret/**)"]
+    connect("--vault", vault, "--remove")
+    assert not settings.exists()
     monkeypatch.setenv("WORKSPACED_DENY", "diary.md")
     connect("--vault", vault)
     assert [each.rpartition("/")[2] for each in rules(settings)] == ["diary.md)", "**)"]

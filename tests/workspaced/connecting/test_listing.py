@@ -96,35 +96,6 @@ def test_what_is_no_longer_there_is_named_by_the_listing_and_by_the_doctor(
     assert all("workspaced connect claude" in each["fix"] for each in findings)
 
 
-@pytest.mark.parametrize(
-    ("runtime", "place", "text", "name"),
-    [
-        ("claude", ".claude/settings.json", '{"disableAllHooks": true}', "disableAllHooks"),
-        ("codex", ".codex/config.toml", "[features]\nhooks = false\n", "features.hooks"),
-        ("gemini", ".gemini/settings.json", '{"hooksConfig": {"enabled": false}}', "hooksConfig.enabled"),
-    ],
-)
-def test_hooks_that_the_user_has_switched_off_are_said_to_be(
-    listed: Callable[[], Listed],
-    connect: Command,
-    home: Path,
-    vault: Path,
-    runtime: str,
-    place: str,
-    text: str,
-    name: str,
-) -> None:
-    path = home / place
-    path.parent.mkdir()
-    path.write_text(text)
-    connect(runtime, "--vault", vault)
-    (hook,) = listed()[runtime]["hook"]
-    assert hook["faults"] == [f"{name} in {path} switches all hooks off"]
-    switched = ("true", "false") if runtime == "claude" else ("false", "true")
-    path.write_text(path.read_text().replace(*switched))
-    assert [each["faults"] for each in listed()[runtime]["hook"]] == [[]]
-
-
 @pytest.mark.parametrize("text", ["{", '{"a": 1} // why', "[]", "\ufeff{}"])
 def test_a_file_that_cannot_be_read_is_a_problem_of_its_program_alone(
     listed: Callable[[], Listed], connect: Command, home: Path, vault: Path, text: str
@@ -159,7 +130,7 @@ def test_without_a_daemon_what_arrived_is_unknown(
     assert code == 0 and out.count("unknown") == 2 and "No daemon runs" in err
     found = listed()
     assert found[""]["arrivalsKnown"] is False and found["codex"]["untrusted"] is False
-    for option in (["--vault", "."], ["--remove"], ["--dry-run"], ["--name", "x"]):
+    for option in (["--vault", "."], ["--remove"], ["--dry-run"]):
         assert connect(*option)[0] == 2, "options of a change need a program"
 
 

@@ -1,10 +1,10 @@
-"""Agents: what each may see, was told and asked; and what the page may change."""
+"""Agents: what each may see, was told and asked; and what was said of an answer."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.inspector import Inspector, Tail
+from support.inspector import Inspector
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +40,6 @@ def by_name(agents: Any) -> dict[str, Any]:
     return {each["client"]: each for each in agents["agents"]}
 
 
-def until_it_says(tail: Tail, words: str) -> Any:
-    while True:
-        for event in tail.until("grew")["events"]:
-            if words in event["sentence"]:
-                return event
-
-
 class TestWhatIsShown:
     def test_each_agent_with_its_level_and_calls(self, talked: Any, reading: Inspector) -> None:
         agents = by_name(reading.get("/api/agents"))
@@ -69,43 +62,37 @@ class TestWhatIsShown:
         assert by_name(reading.get("/api/agents", at=now["seq"]))["claude"]["isConnected"] is None
 
 
-class TestWhatMayBeChanged:
-    @pytest.mark.parametrize(
-        ("path", "body"),
-        [
-            ("/api/agents/level", {"client": "claude", "level": "none"}),
-            ("/api/pause", {}),
-            ("/api/resume", {}),
-            ("/api/judged/1", {"verdict": "right"}),
-        ],
-    )
-    def test_nothing_without_leave(self, reading: Inspector, path: str, body: Any) -> None:
+class TestWhatChanged:
+    def test_who_set_a_level_and_who_paused_is_said(self, talked: Any, reading: Inspector) -> None:
+        with talked.connect("owner") as client, reading.tail() as tail:
+            tail.until("daemon", connected=True)
+            client.call("workspaced/pause", {"forS": 3600})
+            tail.until("grew")
+            pause = reading.get("/api/agents")["pause"]
+            assert pause["by"] == "owner" and pause["until"]
+            assert reading.get("/api/agents", at=pause["seq"])["pause"]["by"] == "owner"
+            client.call("workspaced/resume")
+            tail.until("grew")
+            shown = reading.get("/api/agents")
+        assert shown["pause"] is None
+        assert [each["type"] for each in shown["settings"][:3]] == ["pause_ended", "pause_started", "sharing_set"]
+
+    def test_the_last_judgement_of_an_answer_counts(self, talked: Any, reading: Inspector) -> None:
+        with talked.connect("claude") as claude, reading.tail() as tail:
+            tail.until("daemon", connected=True)
+            seq = claude.call("workspaced/calls")["calls"][-1]["seq"]
+            assert reading.get(f"/api/judged/{seq}")["event"] is None
+            for said in ({"verdict": "right"}, {"verdict": "wrong", "wanted": "b.md", "why": "It is open."}):
+                judged = claude.call("workspaced/judge", {"of": seq, **said})["seq"]
+                while tail.until("grew")["last"] < judged:
+                    pass
+            assert reading.get(f"/api/judged/{seq}") == {"event": judged, **said}
+
+    def test_nothing_is_said_without_leave(self, reading: Inspector) -> None:
         before = reading.get("/api/about")["last"]
-        assert reading.error(path, "POST", json=body) == (403, "NOT_ALLOWED")
+        refused = reading.error("/api/judged/1", "POST", json={"verdict": "right"})
+        assert refused == (403, "NOT_ALLOWED")
         assert reading.get("/api/about")["last"] == before
-
-    def test_a_level_that_is_set_here_is_an_event_of_the_inspector(self, changing: tuple[Any, Inspector]) -> None:
-        running, inspector = changing
-        with inspector.tail() as tail:
-            tail.until("daemon", connected=True)
-            answer = inspector.post("/api/agents/level", client="Claude", level="names", volunteering="off")
-            assert answer == {"client": "claude", "level": "names", "volunteering": "off"}
-            assert until_it_says(tail, "what claude is shown to “names”")["source"] == "inspector"
-        with running.connect("claude") as claude:
-            assert claude.call("workspaced/status")["sharing"]["clients"][0]["level"] == "names"
-
-    def test_a_pause_says_who_began_it_and_ends(self, changing: tuple[Any, Inspector]) -> None:
-        _running, inspector = changing
-        with inspector.tail() as tail:
-            tail.until("daemon", connected=True)
-            assert inspector.post("/api/pause", forS=3600)["paused"]["until"]
-            seq = until_it_says(tail, "inspector paused")["seq"]
-            pause = inspector.get("/api/agents")["pause"]
-            assert (pause["by"], pause["seq"]) == ("inspector", seq)
-            assert inspector.post("/api/resume") == {"paused": None}
-            until_it_says(tail, "inspector ended the pause")
-            assert inspector.get("/api/agents")["pause"] is None
-            assert inspector.get("/api/agents", at=seq)["pause"]["by"] == "inspector"
 
     def test_an_answer_is_judged_by_an_event_of_the_inspector(self, changing: tuple[Any, Inspector]) -> None:
         running, inspector = changing
@@ -113,11 +100,14 @@ class TestWhatMayBeChanged:
             tail.until("daemon", connected=True)
             claude.tool("get_workspace_context", {})
             seq = claude.call("workspaced/calls")["calls"][-1]["seq"]
-            until_it_says(tail, "called get_workspace_context")
-            assert inspector.get(f"/api/judged/{seq}")["event"] is None
+            while tail.until("grew")["last"] < seq:
+                pass
             said = inspector.post(f"/api/judged/{seq}", verdict="wrong", wanted="b.md", why="It is open.")
-            assert until_it_says(tail, f"judged the answer of event {seq} wrong")["source"] == "inspector"
+            while tail.until("grew")["last"] < said["event"]:
+                pass
             assert inspector.get(f"/api/judged/{seq}") == said
             assert (said["verdict"], said["wanted"], said["why"]) == ("wrong", "b.md", "It is open.")
+            [event] = claude.call("workspaced/log", {"from": said["event"], "limit": 1})["events"]
+            assert event["source"] == "inspector"
             refused = inspector.error(f"/api/judged/{seq}", "POST", json={"verdict": "wrong", "wanted": ""})
             assert refused == (400, "INVALID_ARGUMENT")

@@ -12,9 +12,8 @@ from support.daemon import Daemon
 from support.inspector import Inspector, over_recorded
 
 from workspaced.inspector.server import Idle
-from workspaced.inspector.tail import Tail
-from workspaced.inspector.views.newest import Grew
-from workspaced.limits import HTTP_DRAIN_S, TAIL_MESSAGES_MAX
+from workspaced.inspector.tail import DaemonLink, Grew, Tail
+from workspaced.limits import HTTP_DRAIN_S
 
 
 def look_at(client: Any, note: str, source: str = "editor") -> int:
@@ -33,10 +32,9 @@ class TestALogThatGrows:
             assert tail.until("opened")["grows"]
             tail.until("daemon", connected=True)
             seq = look_at(client, "a.md")
-            grew = tail.until("grew")
-            assert grew["last"] >= seq
-            shown = next(each for each in grew["events"] if each["seq"] == seq)
-            assert (shown["sentence"], shown["notes"]) == ("editor opened a.md", ["a.md"])
+            assert tail.until("grew")["last"] >= seq
+            (shown,) = inspector.get("/api/events", **{"from": seq, "limit": 1})["events"]
+            assert (shown["who"], shown["sentence"], shown["notes"]) == ("editor", "opened a.md", ["a.md"])
             assert inspector.get("/api/state")["state"]["activeNote"]["id"] == "a.md"
 
     @pytest.mark.thorough
@@ -52,8 +50,8 @@ class TestALogThatGrows:
                 seq = look_at(client, "b.md")
             while tail.until("grew")["last"] < seq:
                 pass
-            kinds = [each["type"] for each in inspector.get("/api/newest")["events"]]
-            assert kinds[0] == "active_note_set"
+            kinds = [each["type"] for each in inspector.get("/api/events")["events"]]
+            assert kinds[-1] == "active_note_set"
             assert {"daemon_stopped", "daemon_started"} <= set(kinds)
 
     @pytest.mark.thorough
@@ -68,31 +66,7 @@ class TestALogThatGrows:
             running.start()
             tail.until("opened")
             tail.until("daemon", connected=True)
-            assert "active_note_set" not in [each["type"] for each in inspector.get("/api/newest")["events"]]
-
-
-class TestNewestEvents:
-    def test_they_come_newest_first_and_page_by_page(self, recorded: Inspector) -> None:
-        every = recorded.get("/api/newest", limit=500)["events"]
-        seqs = [each["seq"] for each in every]
-        assert seqs == sorted(seqs, reverse=True) and len(seqs) == recorded.get("/api/about")["events"]
-        paged: list[int] = []
-        before: int | None = seqs[0] + 1
-        while before is not None:
-            page = recorded.get("/api/newest", limit=7, before=before)
-            paged += [each["seq"] for each in page["events"]]
-            before = page["searchedFrom"]
-        assert paged == seqs
-
-    @pytest.mark.parametrize("field", ["source", "agent", "note", "type"])
-    def test_a_filter_leaves_what_it_names(self, recorded: Inspector, field: str) -> None:
-        def values(each: Any) -> list[Any]:
-            return each["notes"] if field == "note" else [each[field]]
-
-        every = recorded.get("/api/newest", limit=500)["events"]
-        wanted = next(value for each in every for value in values(each) if value)
-        found = recorded.get("/api/newest", limit=500, **{field: wanted})["events"]
-        assert found == [each for each in every if wanted in values(each)]
+            assert "active_note_set" not in [each["type"] for each in inspector.get("/api/events")["events"]]
 
 
 class TestTheEndOfTheProcess:
@@ -154,18 +128,16 @@ class TestTheEndOfTheProcess:
 
 
 class TestManyPages:
-    def test_a_page_that_does_not_read_is_told_of_a_gap(self) -> None:
+    def test_a_page_that_does_not_read_is_told_the_latest_of_each_kind(self) -> None:
         async def run() -> None:
             tail = Tail()
             with tail.page() as page:
-                for last in range(1, 3 * TAIL_MESSAGES_MAX):
-                    tail.tell(Grew(last, 1, []))
-                parts = []
-                with anyio.move_on_after(0.05):
-                    while len(parts) <= TAIL_MESSAGES_MAX:
-                        parts.append(await page.next())
-            assert len(parts) <= TAIL_MESSAGES_MAX
-            assert any(part is not None and part.startswith(b"event: gap") for part in parts)
-            assert parts[-1] is not None and str(3 * TAIL_MESSAGES_MAX - 1).encode() in parts[-1]
+                for last in range(1, 1_000):
+                    tail.tell(Grew(last))
+                    tail.tell(DaemonLink(connected=last % 2 == 0))
+                assert [await page.next(), await page.next()] == [
+                    b'event: grew\ndata: {"last":999}\n\n',
+                    b'event: daemon\ndata: {"connected":false,"why":""}\n\n',
+                ]
 
         anyio.run(run)

@@ -50,7 +50,7 @@ def test_it_shows_what_the_command_line_shows(chat: Chat) -> None:
 
 def test_an_insertion_is_told_without_asking_wherever_that_is_shown(chat: Chat) -> None:
     get, shown = chat.inspector.get, chat.shown(chat.listed["chat"])
-    first, second = shown["insertions"]
+    _, second = shown["insertions"]
     told = get(f"/api/calls/{second['seq']}")["told"]
     assert told == {
         "text": second["text"],
@@ -63,7 +63,3 @@ def test_an_insertion_is_told_without_asking_wherever_that_is_shown(chat: Chat) 
     assert (agent["asked"]["calls"], agent["told"]["calls"]) == (0, 2)
     lanes = {each["lane"]: each["total"] for each in get("/api/timeline")["lanes"]}
     assert (lanes["volunteered"], lanes["prompts"]) == (2, 6)
-    (about_a,) = [each for each in get("/api/coverage")["notes"] if each["note"] == "a.md"]
-    assert [(each["seq"], each["how"], each["what"]) for each in about_a["given"]] == [
-        (first["seq"], "volunteered", "text")
-    ]

@@ -2,7 +2,6 @@
 
 import unicodedata
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from support.stored_logs import as_export
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
-from workspaced.finding.search import Searches
 from workspaced.inspector.inspected import Inspected
 from workspaced.inspector.subject import Subject
 from workspaced.inspector.views import texts
@@ -59,8 +57,8 @@ def test_a_name_is_found_in_any_case_and_any_form_of_unicode(named: Inspector, t
 
 def test_one_answer_reads_few_calls_and_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "RECORDINGS_READ_MAX", 5)
-    with replay.open(INSTALLED) as log, closing(Searches(INSTALLED)) as searches:
-        inspected = Inspected(Subject(INSTALLED, "morning", "bundle"), log, searches)
+    with replay.open(INSTALLED) as log:
+        inspected = Inspected(Subject(INSTALLED, "morning", "bundle"), log)
         begin, read = 1, []
         while begin is not None:
             answer = texts.texts(inspected, texts.TextsParameters("22 June", begin))

@@ -36,11 +36,9 @@ def test_every_event_falls_into_one_bin_of_its_lane(recorded: Inspector) -> None
     rows = recorded.get("/api/events", limit=500)["events"]
     for bins in (1, 7, 400):
         shown = recorded.get("/api/timeline", bins=bins)
-        assert shown["callsUnread"] == 0
         for lane in shown["lanes"]:
             of_lane = [row for row in rows if row["lane"] == lane["lane"]]
             assert lane["total"] == sum(lane["counts"]) == len(of_lane)
-            assert sum(lane["failed"]) == sum(row["isFailed"] for row in of_lane)
 
 
 # -- events --

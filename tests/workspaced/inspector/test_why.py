@@ -82,7 +82,7 @@ def test_a_prompt_and_its_citation_are_in_it(recorded: Inspector) -> None:
     assert prompts
     path, trace = prompts[0]
     assert trace["layer"] and trace["tokens"] > 0
-    events = {each["seq"]: each for each in recorded.get("/api/newest", limit=500)["events"]}
+    events = {each["seq"]: each for each in recorded.get("/api/events", limit=500)["events"]}
     assert events[trace["seq"]]["type"] == "prompt_assembled", path
 
 

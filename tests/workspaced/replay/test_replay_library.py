@@ -253,7 +253,7 @@ class TestTheCommand:
         assert self.json_of(capsys, "search_workspace", "query=zebra", *where)[0] == 1
         assert self.json_of(capsys, "get_current_note", "offset=x", *where)[0] == 2
         assert self.json_of(capsys, "get_current_note", "--at", "10000", *where)[0] == 2
-        assert self.json_of(capsys, "get_current_note", "--args", '{"at": null}', *where)[0] == 2
+        assert self.json_of(capsys, "get_current_note", "at=null", *where)[0] == 2
         assert self.json_of(capsys, "get_nothing", *where)[0] == 2
         assert self.json_of(capsys, "get_current_note", *where, "--workspace", "x")[0] == 2
         assert self.json_of(capsys, "get_current_note", "--log", "nowhere")[0] == 2

@@ -353,7 +353,7 @@ ACTIONS = st.fixed_dictionaries(
         "vault": st.sampled_from(["vault", "none"]) | JSON,
     },
 )
-ASKED = ["since", "types", "coalesce", "at", "vault", "from", "limit", "source", "active", "pins", "tabs"]
+ASKED = ["since", "types", "at", "vault", "from", "limit", "source", "active", "pins", "tabs"]
 PARAMS = (
     JSON
     | st.fixed_dictionaries({"actions": st.lists(ACTIONS, max_size=4)}, optional={"source": JSON})

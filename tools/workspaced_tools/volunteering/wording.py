@@ -5,7 +5,6 @@ broken, invisible characters become visible, each selected line begins with a ba
 separators stands in quotes.
 """
 
-import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
@@ -125,14 +124,6 @@ def texts_of(notes: Mapping[str, str]) -> Lines:
 def textless_line(names: Sequence[str]) -> str:
     """Says that there is no note of these names, or that it has no text. There is none that is withheld."""
     return f"not found, or no text: {_names(names)}"
-
-
-def text_of(note: str, text: str) -> str | None:
-    """What a whole text quotes of the note's own text; None: it does not tell that."""
-    _, heading, rest = text.partition(f"\ntext of {_name(note)}:\n")
-    if not heading:
-        return None
-    return "\n".join(itertools.takewhile(lambda line: line.startswith(_BAR), rest.split("\n")))
 
 
 def block(lines: Lines, *, as_of_seq: int, form: Form) -> str:

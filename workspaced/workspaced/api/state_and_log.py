@@ -57,7 +57,6 @@ async def log(session: Session, _id: RequestId | None, params: Log) -> Any:
 class Subscribe(Params, frozen=True):
     since: str | Seq | None = None
     types: list[str] | None = None
-    coalesce: bool = False
 
 
 class Unsubscribe(Params, frozen=True):
@@ -73,7 +72,7 @@ def subscribe(session: Session, _id: RequestId | None, params: Subscribe) -> Any
         )
     following, fresh = _following(params.since, service.log.log_id, service.tail.seq)
     types = frozenset(params.types) if params.types is not None else None
-    made = Subscription(service, session, following, types, coalesce=params.coalesce)
+    made = Subscription(service, session, following, types)
     session.subscriptions[made.id] = made
     # The answer names the subscription, so it must be sent before the first notification.
     session.call_later(0, made.tail_moved)

@@ -60,7 +60,7 @@ def run(target: Target) -> int:
         _say("workspaced: Standard input or output is closed; an agent's runtime opens them. [INVALID_ARGUMENT]")
         return 2
     if os.isatty(0):
-        _say("workspaced mcp talks to an agent, not to a person; see `workspaced mcp --print-config CLIENT`.")
+        _say("workspaced mcp talks to an agent, not to a person; see `workspaced connect`.")
     try:
         _Bridge(target).run()
     except WorkspacedError as error:

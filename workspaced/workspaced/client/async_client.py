@@ -203,14 +203,14 @@ class Client(AsyncToolMethods):
 
     @asynccontextmanager
     async def subscribe(
-        self, *, since: str | int | None = None, types: Sequence[str] | None = None, coalesce: bool = False
+        self, *, since: str | int | None = None, types: Sequence[str] | None = None
     ) -> AsyncIterator[MemoryObjectReceiveStream[Notice]]:
         """The events from now on, or since a clock.
 
         The stream ends when the connection breaks, and when its reader is NOTICES_MAX notices behind; a new
         subscription with the last notice's clock misses nothing.
         """
-        params: dict[str, Any] = {"coalesce": coalesce}
+        params: dict[str, Any] = {}
         if since is not None:
             params["since"] = since
         if types is not None:

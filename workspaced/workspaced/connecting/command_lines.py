@@ -42,18 +42,13 @@ def own_program() -> list[str]:
     return program
 
 
-def bridge_line(target: Target) -> list[str]:
-    """The bridge's command line, absolute, with the options that select the daemon.
+def bridge_line(vault: str) -> list[str]:
+    """The bridge's command line for a folder, absolute.
 
     Raises:
-        UnicodeEncodeError: a path is not UTF-8, so no settings file can hold it.
+        UnicodeEncodeError: the path is not UTF-8, so no settings file can hold it.
     """
-    command = [*own_program(), "mcp"]
-    command += ["--socket", absolute(target.socket_path)] if target.socket_path else []
-    command += ["--workspace", target.workspace] if target.workspace else []
-    command += ["--tools", target.tools] if target.tools else []
-    for vault in target.vaults:
-        command += ["--vault", absolute(vault)]
+    command = [*own_program(), "mcp", "--vault", absolute(vault)]
     "".join(command).encode()
     return command
 

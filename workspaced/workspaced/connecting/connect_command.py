@@ -6,7 +6,7 @@ Without a program it lists them: what connects them, and when the daemons last h
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -22,8 +22,8 @@ from ..terminal.printing import say, say_text, warn
 from ..terminal.screen import local_time
 from .command_lines import absolute, is_folder
 from .deny_rules import wanted
-from .listing import Connected, Connection, connected, is_installed
-from .plans import PARTS, Part, plan_connection, plan_removal
+from .listing import Connected, Connection, Part, connected, is_installed
+from .plans import plan_connection, plan_removal
 from .runtimes import RUNTIMES
 from .settings_files import Change
 from .writing import write
@@ -34,32 +34,14 @@ _KINDS: Final[dict[Part, str]] = {"mcp": "lastCall", "hook": "lastVolunteered"}
 _Row = tuple[str, str, str, str, str, str, str]
 
 
-def _parts(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[Part, ...]:
-    given = PARTS if text is None else tuple(part.strip() for part in text.split(","))
-    if not given or not set(given) <= set(PARTS):
-        raise click.BadParameter(f"expected some of {', '.join(PARTS)}; got {text!r}.")
-    return cast(tuple[Part, ...], given)
-
-
 @click.command()
 @click.argument("runtime", type=click.Choice(list(RUNTIMES)), required=False)
 @click.option("--vault", metavar="DIR", help="The folder of notes to connect.")
-@click.option(
-    "--only", "parts", metavar="mcp,hook,deny", callback=_parts, help="Some of the parts (default: all)."
-)
-@click.option("--name", metavar="NAME", help="Name of the MCP entry (default: after the folder).")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--remove", is_flag=True, help="Take out what connects the folder; without --vault, every folder.")
 @utc_option
 @json_option
-def connect_command(
-    runtime: str | None,
-    vault: str | None,
-    parts: tuple[Part, ...],
-    name: str | None,
-    dry_run: bool,
-    remove: bool,
-) -> None:
+def connect_command(runtime: str | None, vault: str | None, dry_run: bool, remove: bool) -> None:
     """Connect an agent's program with a folder of notes. Without a program: list them, and what is connected.
 
     Its settings get an MCP entry, so that it can ask; those of claude, codex, gemini and cursor hooks, by which
@@ -74,25 +56,20 @@ def connect_command(
     workspaced connect claude --vault ~/notes --remove
     """
     if runtime is None:
-        if vault is not None or name is not None or dry_run or remove:
+        if vault is not None or dry_run or remove:
             raise click.UsageError(f"Name the program: {', '.join(RUNTIMES)}.")
         list_connections()
         return
-    spec = RUNTIMES[runtime]
-    if parts == ("hook",) and spec.hooks is None:
-        raise click.UsageError(f"{spec.title} has no hooks: leave --only out.")
-    if parts == ("deny",) and not spec.has_deny_rules:
-        raise click.UsageError(f"{spec.title} has no rules against reading that we know: leave --only out.")
     if remove:
-        changes, unneeded = plan_removal(runtime, vault, parts, name), "holds nothing of ours to take out"
+        changes, unneeded = plan_removal(runtime, vault), "holds nothing of ours to take out"
     elif vault is None:
         raise click.UsageError("Give the folder to connect: --vault DIR.")
     else:
         _check_folder(vault)
         denied = load_settings().deny
-        changes, unneeded = plan_connection(runtime, vault, parts, name, denied=denied), "has it already"
+        changes, unneeded = plan_connection(runtime, vault, denied=denied), "has it already"
     results = apply(runtime, changes, dry_run=dry_run, unneeded=unneeded)
-    next_step = spec.next_step if not remove and "hook" in parts else ""
+    next_step = RUNTIMES[runtime].next_step if not remove else ""
     remarks = [] if vault is None or remove else list(remarks_on(runtime, vault, denied))
     answer = {"runtime": runtime, "files": results, "remarks": remarks}
     output(answer, lambda _: start_anew(runtime, results, next_step))

@@ -3,15 +3,17 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from ..errors import SettingsInvalid
-from . import hooks, json_text, servers, toml_text
+from . import hooks, json_text, servers
 from .command_lines import OwnCommand, is_folder
 from .json_text import Unmergeable
-from .plans import Part, check_is_read
-from .runtimes import RUNTIMES, Runtime, Switch
+from .plans import check_is_read
+from .runtimes import RUNTIMES, Runtime
 from .settings_files import read
+
+Part = Literal["mcp", "hook"]
 
 
 class Connection(NamedTuple):
@@ -23,17 +25,13 @@ class Connection(NamedTuple):
     name: str
     """Of the entry; of the hooks' events."""
     command: OwnCommand
-    switched_off_by: str = ""
-    """The member of the settings that switches all hooks off, and where it stands."""
 
     @property
     def vaults(self) -> tuple[str, ...]:
         return self.command.target.vaults
 
     def faults(self) -> Iterator[str]:
-        """Why it cannot work: what it names is no longer there, or hooks are switched off."""
-        if self.switched_off_by:
-            yield f"{self.switched_off_by} switches all hooks off"
+        """Why it cannot work: what it names is no longer there."""
         program = self.command.program[0]
         if shutil.which(program) is None:
             yield f"the command {program} does not exist"
@@ -102,21 +100,7 @@ def _hooks(spec: Runtime) -> list[Connection]:
         raise SettingsInvalid(f"{path} {error}.") from None
     lines = {each.line: each.command for each in found}
     events = {line: ", ".join(each.event for each in found if each.line == line) for line in lines}
-    switch = _switched_off_by(spec.hooks.switch)
-    return [Connection("hook", path, _printable(events[line]), command, switch) for line, command in lines.items()]
-
-
-def _switched_off_by(switch: Switch | None) -> str:
-    if switch is None:
-        return ""
-    path = switch.path()
-    try:
-        value: Any = (toml_text if path.suffix == ".toml" else json_text).parse(read(path) or "")
-    except (Unmergeable, SettingsInvalid):
-        return ""  # the listing of its entries says so
-    for key in switch.keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return f"{'.'.join(switch.keys)} in {path}" if value is switch.off else ""
+    return [Connection("hook", path, _printable(events[line]), command) for line, command in lines.items()]
 
 
 def _printable(text: str) -> str:

@@ -26,8 +26,6 @@ class ServerFile(NamedTuple):
     syntax: Literal["json", "toml"] = "json"
     command_is_list: bool = False
     """Whether `command` holds the arguments too, instead of `args`."""
-    newer_key: str | None = None
-    """A key below `key` that holds the servers instead, in files that have it."""
 
 
 class HookEvent(NamedTuple):
@@ -36,15 +34,6 @@ class HookEvent(NamedTuple):
     name: str
     matcher: str | None = None
     """Which of the event's kinds; None: all."""
-
-
-class Switch(NamedTuple):
-    """A member of a settings file that switches all hooks of a program off."""
-
-    path: Callable[[], Path]
-    keys: tuple[str, ...]
-    off: bool
-    """The value that does."""
 
 
 class HookFile(NamedTuple):
@@ -58,7 +47,6 @@ class HookFile(NamedTuple):
     """Fields that the file must have beside `hooks`."""
     is_grouped: bool = True
     """Whether hooks stand in groups, each with a matcher, or directly in the list of their event."""
-    switch: Switch | None = None
 
 
 class Runtime(NamedTuple):
@@ -141,11 +129,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         _claude,
         ("claude-code",),
         ServerFile(_claude_servers, "mcpServers", {"type": "stdio"}),
-        HookFile(
-            lambda: _claude() / "settings.json",
-            _CLAUDES,
-            switch=Switch(lambda: _claude() / "settings.json", ("disableAllHooks",), True),
-        ),
+        HookFile(lambda: _claude() / "settings.json", _CLAUDES),
         "2026-11-28",
         has_deny_rules=True,
         variables=_BRACED,
@@ -156,11 +140,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         _codex,
         ("codex-mcp-client",),
         ServerFile(lambda: _codex() / "config.toml", "mcp_servers", syntax="toml"),
-        HookFile(
-            lambda: _codex() / "hooks.json",
-            _CLAUDES,
-            switch=Switch(lambda: _codex() / "config.toml", ("features", "hooks"), False),
-        ),
+        HookFile(lambda: _codex() / "hooks.json", _CLAUDES),
         "2026-11-22",
         next_step="Open /hooks in Codex and trust the hook: until then Codex skips it.",
     ),
@@ -174,7 +154,6 @@ RUNTIMES: Final[dict[str, Runtime]] = {
             lambda: _gemini() / "settings.json",
             (HookEvent("BeforeAgent"), HookEvent("PreCompress")),
             timeout=2000,
-            switch=Switch(lambda: _gemini() / "settings.json", ("hooksConfig", "enabled"), False),
         ),
         "2026-11-23",
         comments=True,
@@ -240,9 +219,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ("opencode",),
         _opencode,
         ("opencode",),
-        ServerFile(
-            _opencode_settings, "mcp", {"type": "local"}, command_is_list=True, newer_key="servers"
-        ),  # version 2 reads entries in both places
+        ServerFile(_opencode_settings, "mcp", {"type": "local"}, command_is_list=True),  # version 2 reads it too
         None,
         "2026-11-23",
         comments=True,

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ..bridge.target import Target
-from ..errors import SettingsInvalid
 from . import json_text, toml_text
 from .command_lines import OwnCommand, absolute, bridge_line, own_bridge, own_program
 from .json_text import Unmergeable
@@ -16,7 +14,6 @@ from .runtimes import ServerFile
 NAME: Final = "workspaced"
 NAME_CHARS_MAX: Final = 32
 """Programs put an entry's name before the names of its tools, which providers limit to some 64 characters."""
-_ALLOWED: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{NAME_CHARS_MAX}}}")
 
 
 class Server(NamedTuple):
@@ -40,20 +37,12 @@ def find(spec: ServerFile, whole: Mapping[str, Any]) -> list[Server]:
     ]
 
 
-def name_for(spec: ServerFile, whole: Mapping[str, Any], vault: str, wanted: str | None = None) -> str:
-    """The name of the entry for a vault: `wanted`, else that of an entry for the vault, else one after the folder.
-
-    Raises:
-        SettingsInvalid: `wanted` is no name, or stands for something else, or the vault has another one.
-    """
+def name_for(spec: ServerFile, whole: Mapping[str, Any], vault: str) -> str:
+    """The name of the entry for a vault: that of one that is there, else one after the folder."""
+    for each in find(spec, whole):
+        if each.command.serves(vault):
+            return each.name
     taken = _all(spec, whole)
-    ours = find(spec, whole)
-    present = [each.name for each in ours if each.command.serves(vault)]
-    if wanted is not None:
-        _check(wanted, taken, ours, present)
-        return wanted
-    if present:
-        return present[0]
     return next(name for name in _names(vault) if name not in taken)
 
 
@@ -62,7 +51,7 @@ def wanted_argv(spec: ServerFile, whole: Mapping[str, Any], name: str, vault: st
     for each in find(spec, whole):
         if each.name == name and each.command.serves(vault):
             return [*own_program(), "mcp", *each.command.arguments]
-    return bridge_line(Target(vaults=(vault,)))
+    return bridge_line(vault)
 
 
 def entry(spec: ServerFile, argv: list[str]) -> dict[str, Any]:
@@ -81,7 +70,7 @@ def add(spec: ServerFile, text: str, name: str, argv: list[str]) -> str:
     whole = parse(spec, text)
     fields = entry(spec, argv)
     present = _all(spec, whole).get(name)
-    place = (*_place(spec, whole), name)
+    place = (spec.key, name)
     if present is None and spec.syntax == "json":
         return json_text.put(text, place, fields)
     if present is None:
@@ -109,29 +98,15 @@ def remove(spec: ServerFile, text: str, names: list[str]) -> str:
         if spec.syntax == "toml":
             text = toml_text.take(text, spec.key, name)
             continue
-        place = _place(spec, json_text.parse(text))
-        text = json_text.take(text, (*place, name))
-        if len(place) == 1 and json_text.is_bare(text, place):
-            text = json_text.take(text, place)
+        text = json_text.take(text, (spec.key, name))
+        if json_text.is_bare(text, (spec.key,)):
+            text = json_text.take(text, (spec.key,))
     return text
-
-
-def _place(spec: ServerFile, whole: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where the servers stand."""
-    servers = whole.get(spec.key)
-    newer = servers.get(spec.newer_key) if spec.newer_key is not None and isinstance(servers, dict) else None
-    if (
-        spec.newer_key is not None and isinstance(newer, dict) and "type" not in newer
-    ):  # else a server of that name
-        return (spec.key, spec.newer_key)
-    return (spec.key,)
 
 
 def _all(spec: ServerFile, whole: Mapping[str, Any]) -> Mapping[str, Any]:
     """The servers, ours and others."""
-    found: Any = whole
-    for key in _place(spec, whole):
-        found = found.get(key)
+    found = whole.get(spec.key)
     return found if isinstance(found, dict) else {}
 
 
@@ -146,27 +121,6 @@ def _argv(value: Mapping[str, Any]) -> list[str]:
 
 
 # -- names --
-
-
-def _check(name: str, taken: Mapping[str, Any], ours: list[Server], present: list[str]) -> None:
-    """`present`: the names of the vault's entries."""
-    if not _ALLOWED.fullmatch(name):
-        raise SettingsInvalid(
-            f"Expected a name of letters, digits, - and _, up to {NAME_CHARS_MAX}, got {name[:100]!r}.",
-            hint="Leave --name out to name the entry after the folder.",
-        )
-    if name in present:
-        return
-    if name in taken:
-        folders = ", ".join(folder for each in ours if each.name == name for folder in each.command.target.vaults)
-        raise SettingsInvalid(
-            f"The name {name!r} stands for {folders or 'something else'}.", hint="Give another --name, or none."
-        )
-    if present:
-        raise SettingsInvalid(
-            f"The folder is connected already, as {present[0]!r}.",
-            hint=f"Leave --name out, or take that entry out first: --remove --name {present[0]}.",
-        )
 
 
 def _names(vault: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 import platform
 from io import BytesIO
-from typing import Final
 
 import msgspec
 
@@ -14,8 +13,6 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_tools.replay.bundling import make_bundle, named_blobs
 
 from ..__about__ import __version__
-
-BUNDLE: Final = "found.wsb"
 
 
 def part_of(events: list[Event], source: Source) -> Slice:

@@ -51,7 +51,6 @@ _HEADERS: Final = tuple(
     }.items()
 )
 _STATUS: Final = {
-    "BUSY": 409,
     "NOT_RECORDED": 404,
     "UNKNOWN_PATH": 404,
     "NOT_ALLOWED": 403,

@@ -29,7 +29,7 @@ from .subject import Subject
     "--port", type=click.IntRange(0, 65_535), default=0, help="On this machine's loopback; default: any."
 )
 @click.option("--no-browser", is_flag=True, help="Only print the page's address.")
-@click.option("--allow-changes", is_flag=True, help="The page may set agents' levels, pause and resume.")
+@click.option("--allow-changes", is_flag=True, help="The page may judge answers.")
 @daemon_options
 def inspect_command(
     log: str | None, at: int | str | None, port: int, no_browser: bool, allow_changes: bool

@@ -8,7 +8,6 @@ import msgspec
 from workspaced_tools.prompts.audit.overlaid_chats import OVERLAY_TYPES, OverlaidChats
 
 from .. import replay
-from ..finding.search import Searches
 from .subject import Subject
 
 
@@ -37,10 +36,8 @@ class Inspected(NamedTuple):
 
     subject: Subject
     log: replay.Log
-    searches: Searches
-    """They read the log by a source of their own."""
     may_change: bool = False
-    """Whether the page may change the workspace."""
+    """Whether the page may judge answers."""
 
 
 class _Overlaid:

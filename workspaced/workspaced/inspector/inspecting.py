@@ -31,9 +31,8 @@ from .inspected import Download, Inspected
 from .open_log import OpenLog
 from .routes import ROUTES, Route
 from .subject import Subject
-from .tail import TAIL_PATH, DaemonLink, Opened, Opening, Tail, TailResponse
+from .tail import TAIL_PATH, DaemonLink, Grew, Opened, Opening, Tail, TailResponse
 from .views.agents import CLIENT
-from .views.newest import grew
 
 _TAIL_RETRY_S: Final = 1.0
 """How often a daemon that is gone is looked for."""
@@ -224,7 +223,7 @@ class _Follower:
             else:
                 await self._extend(notice.params["events"])
         if self._last > before:
-            self._tail.tell(await self._log.read(lambda inspected: grew(inspected, before)))
+            self._tail.tell(Grew(self._last))
 
     async def _fill(self, client: Client, until: int) -> None:
         """Reads what a subscription skipped because we were far behind."""

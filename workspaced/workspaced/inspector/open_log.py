@@ -17,7 +17,6 @@ from workspaced_events.replay.kept_folds import NotFolded
 from workspaced_events.replay.source import NEVER_COMPLETED, Progress
 
 from .. import replay
-from ..finding.search import Searches
 from .inspected import Inspected
 from .subject import Subject
 
@@ -44,13 +43,11 @@ class OpenLog:
         self._lock = anyio.Lock()
         self._closing = ExitStack()
         self._ending = threading.Event()
-        self._searches = Searches(subject.path)
 
     def __enter__(self) -> "OpenLog":
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._searches.close()
         self._closing.close()
 
     async def open(self) -> None:
@@ -148,7 +145,7 @@ class OpenLog:
         if self.subject.socket is not None:
             # A daemon is about to complete the line, or will put it aside when it starts.
             log.warnings[:] = [each for each in log.warnings if not each.endswith(NEVER_COMPLETED)]
-        return Inspected(self.subject, log, self._searches, self._may_change)
+        return Inspected(self.subject, log, self._may_change)
 
     def _verified(self, done: int, of: int) -> None:
         self._check_wanted()

@@ -13,48 +13,22 @@ from .views.about import About, Folding, about, folding
 from .views.agents import Agents, agents
 from .views.asked.call import (
     AskedParameters,
+    Badge,
     Call,
     CallParameters,
     Calls,
     CallsParameters,
     Exchanged,
     answer,
+    badge,
     call,
     calls,
     exchanged,
 )
-from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
-from .views.asked.search import (
-    ExpressionParameters,
-    SearchShown,
-    StartParameters,
-    Tried,
-    Vocabulary,
-    bundle,
-    search,
-    start,
-    stop,
-    tried,
-    words,
-)
-from .views.changes import (
-    Judged,
-    JudgedParameters,
-    JudgeParameters,
-    LevelSet,
-    PauseSet,
-    SetLevel,
-    StartPause,
-    end_pause,
-    judge,
-    judged,
-    set_level,
-    start_pause,
-)
 from .views.events import Events, EventsParameters, events
 from .views.found.findings import Findings, FindingsParameters, findings
+from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judged
 from .views.moment import Moment, moment
-from .views.newest import Newest, NewestParameters, newest
 from .views.note_names import Notes, NotesParameters, notes
 from .views.prompts.conversations import (
     ColumnParameters,
@@ -63,7 +37,6 @@ from .views.prompts.conversations import (
     column,
     conversations,
 )
-from .views.prompts.coverage import CoverageParameters, CoverageShown, coverage
 from .views.prompts.overlaid import OverlaidParameters, overlaid
 from .views.prompts.prompt import (
     BlockParameters,
@@ -103,16 +76,11 @@ ROUTES: Final = (
     Route("/api/folding", folding, NoParameters, Folding),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/agents", agents, MomentParameters, Agents),
-    Route("/api/agents/level", set_level, SetLevel, LevelSet, "POST"),
-    Route("/api/pause", start_pause, StartPause, PauseSet, "POST"),
-    Route("/api/resume", end_pause, NoParameters, PauseSet, "POST"),
-    Route("/api/newest", newest, NewestParameters, Newest),
     Route("/api/notes", notes, NotesParameters, Notes),
     Route("/api/notes/{path:path}", why, WhyParameters, Life),
     Route("/api/conversations", conversations, NoParameters, Conversations),
     Route("/api/conversations/{conversation:path}", column, ColumnParameters, PromptColumn),
     Route("/api/overlaid/{chat}", overlaid, OverlaidParameters, OverlaidChat),
-    Route("/api/coverage", coverage, CoverageParameters, CoverageShown),
     Route("/api/prompts/{seq}", prompt, PromptParameters, PromptShown),
     Route("/api/prompts/{seq}/body", body, PromptParameters, PromptBody),
     Route("/api/prompts/{seq}/sent", sent, PromptParameters, None),
@@ -126,15 +94,8 @@ ROUTES: Final = (
     Route("/api/calls/{seq}/answer", answer, CallParameters, None),
     Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
     Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
-    Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
     Route("/api/judged/{seq}", judged, JudgedParameters, Judged),
     Route("/api/judged/{seq}", judge, JudgeParameters, Judged, "POST"),
-    Route("/api/search", search, NoParameters, SearchShown),
-    Route("/api/search", start, StartParameters, SearchShown, "POST"),
-    Route("/api/search/stop", stop, NoParameters, SearchShown, "POST"),
-    Route("/api/search/words", words, MomentParameters, Vocabulary),
-    Route("/api/search/tried", tried, ExpressionParameters, Tried),
-    Route("/api/search/bundle", bundle, NoParameters, None),
 )
 
 ANSWERS: Final = tuple(dict.fromkeys((*(each.answer for each in ROUTES if each.answer is not None), *MESSAGES)))

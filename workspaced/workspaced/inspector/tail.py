@@ -1,10 +1,9 @@
 """What open pages are told, as server-sent events: that the log opens, that it grew, whether its daemon is there.
 
-A message says that there is something new, and shows the newest of it; a page asks the API for what it needs. So a
-page that does not read costs a bounded number of messages: for those that do not fit it is told of a gap.
+A message says that there is something new; a page asks the API for what it needs. So for a page that does not
+read, the latest message of each kind is enough.
 """
 
-from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
@@ -14,9 +13,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from ..limits import TAIL_MESSAGES_MAX
 from .access import Refusal
-from .views.newest import Grew
 
 _INSPECTOR_TAILS_MAX: Final = 256
 """Pages that follow the log at once."""
@@ -41,8 +38,8 @@ class Opened(msgspec.Struct, frozen=True, rename="camel"):
     """Whether a daemon writes the log."""
 
 
-class Gap(msgspec.Struct, frozen=True, rename="camel"):
-    """The log grew by more than this stream shows."""
+class Grew(msgspec.Struct, frozen=True, rename="camel"):
+    """The log has new events."""
 
     last: int
 
@@ -55,12 +52,11 @@ class DaemonLink(msgspec.Struct, frozen=True, rename="camel"):
     """Why it is not, for people."""
 
 
-TailMessage = Opening | Opened | Grew | Gap | DaemonLink
+TailMessage = Opening | Opened | Grew | DaemonLink
 MESSAGES: Final[dict[type[msgspec.Struct], str]] = {
     Opening: "opening",
     Opened: "opened",
     Grew: "grew",
-    Gap: "gap",
     DaemonLink: "daemon",
 }
 """Each message's name in the stream."""
@@ -87,9 +83,8 @@ class Tail:
             self._daemon = message
         elif isinstance(self._opened, Opened):
             self._opened = msgspec.structs.replace(self._opened, last=message.last)
-        encoded = _encoded(message)
         for page in self._pages:
-            page.put(message, encoded)
+            page.put(message)
 
     def close(self) -> None:
         """Ends the stream of every page, now and later."""
@@ -109,7 +104,7 @@ class Tail:
         page = _Page()
         for message in (self._opened, self._daemon):
             if message is not None:
-                page.put(message, _encoded(message))
+                page.put(message)
         if self._closed:
             page.end()
         self._pages.add(page)
@@ -123,14 +118,14 @@ class _Page:
     """What one page was not sent yet."""
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[TailMessage, bytes]] = deque()
+        self._waiting: dict[type[TailMessage], TailMessage] = {}
+        """Of each kind the latest, in their order."""
         self._changed = anyio.Event()
         self._ended = False
 
-    def put(self, message: TailMessage, encoded: bytes) -> None:
-        if len(self._waiting) >= TAIL_MESSAGES_MAX:
-            message, encoded = self._with_gap(message, encoded)
-        self._waiting.append((message, encoded))
+    def put(self, message: TailMessage) -> None:
+        self._waiting.pop(type(message), None)
+        self._waiting[type(message)] = message
         self._wake()
 
     def end(self) -> None:
@@ -145,26 +140,13 @@ class _Page:
                 await self._changed.wait()
         if self._ended:
             return None
-        return self._waiting.popleft()[1] if self._waiting else _COMMENT
-
-    def _with_gap(self, message: TailMessage, encoded: bytes) -> tuple[TailMessage, bytes]:
-        """Leaves out all growth that waits, and returns what stands for it and for `message`."""
-        kept = [each for each in self._waiting if isinstance(each[0], Opening | Opened | DaemonLink)]
-        grown = [each[0].last for each in (*self._waiting, (message, encoded)) if isinstance(each[0], Grew | Gap)]
-        # Of what is only the latest word on something, the latest is enough.
-        latest = {type(each[0]): each for each in kept}
-        self._waiting = deque(latest.values())
-        if not isinstance(message, Grew | Gap):
-            self._waiting.append((message, encoded))
-        gap = Gap(max(grown, default=0))
-        return gap, _encoded(gap)
+        if not self._waiting:
+            return _COMMENT
+        message = self._waiting.pop(next(iter(self._waiting)))
+        return b"event: %s\ndata: %s\n\n" % (MESSAGES[type(message)].encode(), msgspec.json.encode(message))
 
     def _wake(self) -> None:
         self._changed.set()
-
-
-def _encoded(message: TailMessage) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (MESSAGES[type(message)].encode(), msgspec.json.encode(message))
 
 
 # -- over HTTP --

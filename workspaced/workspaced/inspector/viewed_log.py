@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..finding.search import Searches
 from ..terminal.log import read_log
 from .inspected import Inspected
 from .subject import Subject
@@ -19,6 +18,6 @@ def viewed_log(log: str | None) -> Iterator[Inspected]:
     """
     with read_log(log) as opened:
         place = Path(log or "")  # of no account: the views that commands ask look at the log alone
-        yield Inspected(Subject(place, str(place), "export"), opened, Searches(place))
+        yield Inspected(Subject(place, str(place), "export"), opened)
         if opened.damage is not None:
             raise opened.damage

@@ -7,13 +7,12 @@ does not read stops only its own cursors.
 
 import itertools
 import logging
-from typing import Any
 
 from workspaced_events.errors import LogError
-from workspaced_events.schema.catalogue import CATALOGUE, Event
+from workspaced_events.schema.catalogue import Event
 
 from ..ipc.jsonrpc import notification
-from ..limits import COALESCE_S, GAP_EVENTS, NOTIFICATION_EVENTS_MAX
+from ..limits import GAP_EVENTS, NOTIFICATION_EVENTS_MAX
 from .service import Service
 from .session import Session
 
@@ -27,15 +26,12 @@ class Subscription:
 
     closing_response = None
 
-    def __init__(
-        self, service: Service, session: Session, following: int, types: frozenset[str] | None, *, coalesce: bool
-    ) -> None:
+    def __init__(self, service: Service, session: Session, following: int, types: frozenset[str] | None) -> None:
         self.id = f"sub-{next(_numbers)}"
         self._service = service
         self._session = session
         self._following = following
         self._types = types
-        self._coalesce = coalesce
         self._busy = False
         self._closed = False
 
@@ -45,17 +41,8 @@ class Subscription:
 
     def tail_moved(self) -> None:
         """Sends what is new. Called on the loop, after every commit and when the client reads again."""
-        if self._busy or self._closed:
-            return
-        if self._coalesce:
-            self._busy = True
-            self._session.call_later(COALESCE_S, self._coalesced)
-        else:
+        if not (self._busy or self._closed):
             self._pump()
-
-    def _coalesced(self) -> None:
-        self._busy = False
-        self._pump()
 
     def _pump(self) -> None:
         while not self._closed and self._session.writable and self._following <= self._service.tail.seq:
@@ -97,8 +84,6 @@ class Subscription:
     def _send(self, events: list[Event]) -> None:
         self._following = events[-1].seq + 1
         wanted = [event for event in events if self._types is None or event.type in self._types]
-        if self._coalesce:
-            wanted = coalesced(wanted)
         if wanted:
             self._session.send(
                 notification(
@@ -119,18 +104,3 @@ class Subscription:
 
     def _clock_at(self, seq: int) -> str:
         return f"{self._service.log.log_id}:{seq}"
-
-
-def coalesced(events: list[Event]) -> list[Event]:
-    """The events without those that a later event of the same kind and vault replaces."""
-    kept: list[Event] = []
-    seen: set[tuple[Any, ...]] = set()
-    for event in reversed(events):
-        kind = event.type
-        if kind in CATALOGUE and (per := CATALOGUE[kind].latest_per):
-            key = (event.vault, kind.partition("_")[0], event.data.note if per == "note" else None)
-            if key in seen:
-                continue
-            seen.add(key)
-        kept.append(event)
-    return kept[::-1]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import click
 import msgspec
@@ -36,12 +36,6 @@ from ...terminal.screen import print_labelled
 from ...terminal.state_text import idle_rule_text, pause_text, unchanged_text
 
 WATCHES_MIN = 20_000
-EDITORS: Final = {
-    "Obsidian": ("md.obsidian.Obsidian", "obsidian"),
-    "VS Code": ("com.visualstudio.code", "code"),
-    "VSCodium": ("com.vscodium.codium", "codium"),
-}
-"""By the editor's name: what Flatpak and Snap call it."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -100,7 +94,6 @@ def _examine() -> Iterator[Finding]:
         newest = f"{len(files)} kept, the newest at event {int(files[-1].stem)}" if files else ""
         yield ok("snapshot", newest or "none: the next start folds the whole log")
     yield from _socket(target.parent)
-    yield from _sandboxes(target)
     yield from _watches()
     for path in settings.vaults:
         if not path.is_dir():
@@ -222,21 +215,6 @@ def _socket(directory: Path) -> Iterator[Finding]:
         yield ok("socket", str(directory))
 
 
-def _sandboxes(socket: Path) -> Iterator[Finding]:
-    home = Path.home()
-    for each in sandboxes(home):
-        about, ran = "sandbox", f"{each.editor} ran as a {each.kind} ({each.traces})"
-        if is_seen_by(each, socket, home):
-            yield ok(about, f"{ran}; it sees {socket}, if its setting Socket names it")
-            continue
-        seen = home / "workspaced.sock"
-        yield warning(
-            about,
-            f"{ran}, which does not see {socket}",
-            f"workspaced serve --socket {seen}, and the same path in the setting Socket of its plugin",
-        )
-
-
 def _watches() -> Iterator[Finding]:
     limit = Path("/proc/sys/fs/inotify/max_user_watches")
     if not limit.exists():
@@ -323,37 +301,3 @@ def _vault(client: SyncClient, vault: dict[str, Any]) -> Iterator[Finding]:
         where = f"{flag['note']}, line {flag['line']}" if flag["line"] else flag["note"]
         says = f"{where}: {flag['says']!r} is not understood, so the note is private"
         yield warning(about, says, "Write private, on-request or all.")
-
-
-class Sandbox(NamedTuple):
-    """An editor that was run in a sandbox (Flatpak, Snap).
-
-    Its runtime and temporary directories are its own, so its plugin reaches no socket in ours. It sees the user's
-    home, a Snap only what is not hidden in it.
-    """
-
-    editor: str
-    kind: str
-    traces: Path
-    """The directory by which it was noticed."""
-
-
-def sandboxes(home: Path) -> list[Sandbox]:
-    """The sandboxed editors of the user whose home this is."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    found = []
-    for editor, (flatpak, snap) in EDITORS.items():
-        traces = [("Flatpak", home / ".var" / "app" / flatpak), ("Snap", home / "snap" / snap)]
-        if runtime:
-            traces.append(("Flatpak", Path(runtime) / "app" / flatpak))
-        kinds = {kind: path for kind, path in reversed(traces) if path.is_dir()}
-        found += [Sandbox(editor, kind, path) for kind, path in sorted(kinds.items())]
-    return found
-
-
-def is_seen_by(sandbox: Sandbox, socket: Path, home: Path) -> bool:
-    """Whether a socket lies where the sandbox sees it."""
-    if not socket.is_relative_to(home):
-        return False
-    names = socket.relative_to(home).parts
-    return sandbox.kind != "Snap" or not names[0].startswith(".")

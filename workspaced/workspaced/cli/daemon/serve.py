@@ -81,7 +81,6 @@ def serve_command(
         raise click.UsageError("--at goes with --replay.")
     from ...daemon.lifecycle import run_daemon
     from ...settings.settings import load_settings
-    from .index_progress import IndexingBars
 
     _collect_again()
     as_json = given("json")
@@ -98,7 +97,6 @@ def serve_command(
     def ready(service: "Service") -> None:
         with suppress(OSError):  # stderr may be on a full disk or unread; the daemon must serve nevertheless
             announce(service)
-            bars.append(IndexingBars(service))
 
     def announce(service: "Service") -> None:
         served = ", ".join(str(vault.path) for vault in service.served.values()) or "no vault (give --vault DIR)"
@@ -115,12 +113,7 @@ def serve_command(
             report = {"workspace": service.workspace, "pid": os.getpid(), "vaults": paths}
             print_json({**report, "socket": str(settings.socket_path), "version": __version__})
 
-    bars: list[IndexingBars] = []
-    try:
-        return run_daemon(settings, ready=ready)
-    finally:
-        for each in bars:
-            each.close()
+    return run_daemon(settings, ready=ready)
 
 
 def _collect_again() -> None:

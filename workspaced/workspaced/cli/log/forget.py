@@ -26,7 +26,6 @@ from ...__about__ import __version__
 from ...peers.link import FOLDER as LINK_FOLDER
 from ...peers.link import check_installed
 from ...settings.settings import load_settings
-from ...terminal.completion import notes
 from ...terminal.log import checked_log
 from ...terminal.options import given, json_option, workspace_option
 from ...terminal.output import output, print_warnings, segment_progress
@@ -39,7 +38,7 @@ PATHS_SHOWN_MAX = 20
 
 
 @click.command()
-@click.argument("path", shell_complete=notes)
+@click.argument("path")
 @click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the workspace's.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), metavar="D", help="Where the daemon keeps indexes.")
 @workspace_option

@@ -12,7 +12,7 @@ from workspaced_events.log.lock import LogLock
 
 from ...client.sync_client import connect
 from ...connecting.ledger import read_ledger
-from ...connecting.plans import Part, plan_removal
+from ...connecting.plans import plan_removal
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, backups
 from ...connecting.writing import write
@@ -116,9 +116,9 @@ def _plan(*, keep_data: bool) -> _Plan:
     unread: set[str] = set()
     for runtime in RUNTIMES:
         changes: list[Change] = []
-        for file, parts in _parts_by_file(runtime).items():
+        for file in _files_of(runtime):
             try:
-                changes += [each for each in plan_removal(runtime, parts=parts) if each.is_needed]
+                changes += [each for each in plan_removal(runtime, only=file) if each.is_needed]
             except SettingsInvalid as error:
                 if str(file) in written:
                     kept.append(f"{RUNTIMES[runtime].title}: {error.message} {error.hint}".strip())
@@ -149,13 +149,10 @@ def _unless_in_use(place: Place, pids: set[int]) -> Place:
     return place
 
 
-def _parts_by_file(runtime: str) -> dict[Path, list[Part]]:
-    """What `connect` writes into each of a program's files: one that is broken keeps nothing in the others."""
+def _files_of(runtime: str) -> list[Path]:
+    """The files that `connect` writes: one that is broken keeps nothing in the others."""
     spec = RUNTIMES[runtime]
-    files: dict[Path, list[Part]] = {spec.servers.path(): ["mcp"]}
-    if spec.hooks is not None:
-        files.setdefault(spec.hooks.path(), []).extend(("hook", "deny"))
-    return files
+    return sorted({spec.servers.path(), *([spec.hooks.path()] if spec.hooks is not None else [])})
 
 
 def _settings() -> tuple[Settings, list[str]]:
@@ -168,9 +165,7 @@ def _settings() -> tuple[Settings, list[str]]:
 
 def _backups(runtime: str, changed: dict[Path, Path | None]) -> Iterator[tuple[Path, Path]]:
     """The copies of settings as they were that stay, each behind its file."""
-    spec = RUNTIMES[runtime]
-    files = {spec.servers.path(), *([spec.hooks.path()] if spec.hooks is not None else [])}
-    for file in sorted(files):
+    for file in _files_of(runtime):
         for backup, _text in backups(file):
             if backup != changed.get(file):
                 yield file, backup

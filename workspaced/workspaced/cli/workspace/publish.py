@@ -14,16 +14,20 @@ from workspaced_events.schema.catalogue import CATALOGUE
 
 from ...client.sync_client import SyncClient
 from ...errors import SettingsInvalid
-from ...terminal import completion
 from ...terminal.daemon import daemon
 from ...terminal.options import daemon_options, pairs, vault_option
 from ...terminal.output import output
 from ...terminal.printing import say, warn
 
 
+def _actions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The types of actions that a client may publish, for completion."""
+    return [name for name, entry in CATALOGUE.items() if entry.by_ui and name.startswith(incomplete)]
+
+
 @click.command()
-@click.argument("type_", metavar="[TYPE]", required=False, shell_complete=completion.actions)
-@click.argument("fields", nargs=-1, metavar="[KEY=VALUE]...", shell_complete=completion.action_fields)
+@click.argument("type_", metavar="[TYPE]", required=False, shell_complete=_actions)
+@click.argument("fields", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--stdin", "from_stdin", is_flag=True, help="Read actions as JSON, one a line.")
 @click.option("--source", default="cli", show_default=True, help="The publisher's name.")
 @click.option("--id", "action_id", help="Idempotency key: the same id twice is one event.")

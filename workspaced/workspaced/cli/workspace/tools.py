@@ -6,8 +6,6 @@ from typing import Any
 
 import click
 
-from ...errors import SettingsInvalid
-from ...terminal import completion
 from ...terminal.daemon import ask, daemon
 from ...terminal.options import at_option, daemon_options, given, pairs, vault_option
 from ...terminal.output import output
@@ -35,10 +33,16 @@ def _print_tools(tools: list[dict[str, Any]]) -> None:
             print_labelled("  ", f"{name}{must}: {schema.get('description', '')}")
 
 
+def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The names of the tools, for completion."""
+    from workspaced_tools.tools.registry import EVERY_TOOL
+
+    return [name for name in EVERY_TOOL if name.startswith(incomplete)]
+
+
 @click.command()
-@click.argument("tool", shell_complete=completion.tools)
-@click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...", shell_complete=completion.tool_arguments)
-@click.option("--args", "as_object", metavar="JSON", help="All arguments as one JSON object.")
+@click.argument("tool", shell_complete=_names)
+@click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
 @at_option
 @click.option("--log", metavar="LOG", help="Answer from this log, without a daemon: at its end, or at --at.")
 @vault_option
@@ -46,7 +50,6 @@ def _print_tools(tools: list[dict[str, Any]]) -> None:
 def call_command(
     tool: str,
     arguments: tuple[str, ...],
-    as_object: str | None,
     at: int | str | None,
     log: str | None,
     vaults: tuple[str, ...],
@@ -62,44 +65,31 @@ def call_command(
     LOG is a data directory, an export, a bundle, or - for standard input. With it the answer comes from the log
     and from what calls read, for a client that is shown all.
     """
-    from_object = _object(as_object) if as_object else {}
     texts, moment = pairs(arguments), {} if at is None else {"at": at}
     if log is not None:
         if vaults or given("socket") or given("workspace"):
             raise click.UsageError("--log needs no daemon: leave --vault, --socket and --workspace out.")
-        result = _of_log(log, tool, from_object, texts, moment)
+        result = _of_log(log, tool, texts, moment)
     else:
         with daemon(vaults=vaults, timeout_s=30.0) as client:
             typed = _typed(client.call("tools/list")["tools"], tool, texts)
-            result = client.tool(tool, {**from_object, **typed, **moment})
+            result = client.tool(tool, {**typed, **moment})
     output(result, print_readable_json)
     if result["success"]:
         return 0
     return 2 if result.get("code") in ("INVALID_ARGUMENT", "OUTSIDE_VAULT") else 1
 
 
-def _of_log(
-    log: str, tool: str, from_object: dict[str, Any], texts: dict[str, str], moment: dict[str, Any]
-) -> dict[str, Any]:
+def _of_log(log: str, tool: str, texts: dict[str, str], moment: dict[str, Any]) -> dict[str, Any]:
     from workspaced_tools.tools.registry import TOOLS
 
     from ... import replay
 
     typed = _typed([each.definition for each in TOOLS.values()], tool, texts)
-    arguments = {**from_object, **typed, **moment}
+    arguments = {**typed, **moment}
     with replay.open(sys.stdin.buffer if log == "-" else log) as opened:
         place = opened.at(arguments.pop("at")) if "at" in arguments else opened.end
         return place.call(tool, **arguments)
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise SettingsInvalid(f"--args is no JSON: {error}.") from None
-    if not isinstance(value, dict):
-        raise SettingsInvalid("--args must be a JSON object.")
-    return value
 
 
 def _typed(tools: list[dict[str, Any]], name: str, texts: dict[str, str]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from typing import Any
 
 import click
 
-from ...terminal.completion import notes
 from ...terminal.daemon import ask
 from ...terminal.options import daemon_options
 from ...terminal.output import output
@@ -20,7 +19,7 @@ _SHOWN = {"nothing": "is shown nothing of it", "names": "is shown its path and t
 
 
 @click.command()
-@click.argument("note", shell_complete=notes)
+@click.argument("note")
 @click.option("--client", metavar="NAME", help="Only what concerns this client.")
 @click.option("--vault", metavar="ID", help="The vault of NOTE (default: the current one).")
 @daemon_options

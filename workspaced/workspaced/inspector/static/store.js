@@ -16,9 +16,6 @@ export const at = signal("");
 /** Counts how often the log grew: what shows its end asks again when this changes. */
 export const version = signal(0);
 
-/** What was told of the log's growth last. */
-export const grown = signal(/** @type {import("./types").Grew | null} */ (null));
-
 /** Whether the daemon that writes the log is there; null: unknown, or none writes it. */
 export const daemon = signal(/** @type {import("./types").DaemonLink | null} */ (null));
 

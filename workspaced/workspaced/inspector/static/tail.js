@@ -7,7 +7,7 @@
 
 import { ApiError, get, inspectorId, stream } from "./api.js";
 import { followFolding } from "./folding.js";
-import { about, daemon, grown, opening, version } from "./store.js";
+import { about, daemon, opening, version } from "./store.js";
 import { batch } from "./vendor/index.js";
 
 /** @typedef {{ event: string, data: any }} Message */
@@ -79,15 +79,10 @@ function take({ event, data }) {
       batch(() => {
         opening.value = null;
         daemon.value = null;
-        grown.value = null;
       });
       askAgain();
       break;
     case "grew":
-      grown.value = data;
-      askAgain();
-      break;
-    case "gap":
       askAgain();
       break;
     case "daemon":

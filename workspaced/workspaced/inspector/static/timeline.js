@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { moveTo, seqShown, shown, step } from "./moment_shown.js";
-import { Jump, Playing } from "./parts/moving.js";
+import { Jump, Steps } from "./parts/moving.js";
 import { clock, count, day } from "./parts/format.js";
 import { laneChart } from "./parts/lane_chart.js";
 import { latest } from "./parts/latest.js";
@@ -50,11 +50,7 @@ export function Timeline() {
 function follow(counts, failure) {
   const ask = latest(
     (/** @type {Stretch | null} */ stretch) => get("/api/timeline", { ...asked(stretch), bins: BINS }),
-    (/** @type {Shown} */ answer, stretch, isLast) => {
-      counts.value = answer;
-      // Whether calls failed is found out step by step.
-      if (answer.callsUnread > 0 && isLast) ask(stretch);
-    },
+    (/** @type {Shown} */ answer) => (counts.value = answer),
     (error) => (failure.value = error),
   );
   return effect(() => {
@@ -101,7 +97,7 @@ function Chart({ counts }) {
   }, [isReady.value, data, zoom.value]);
   return html`<div class="timeline-chart">
     <div class="lane-names" aria-hidden="true">
-      ${rows.map((row) => html`<span key=${row.name} class="lane-name ${row.kind}">${row.name}</span>`)}
+      ${rows.map((row) => html`<span key=${row.name} class="lane-name">${row.name}</span>`)}
     </div>
     <div class="lane-bars" title="Drag to zoom in, click to go to a moment.">
       <div ref=${root}></div>
@@ -111,17 +107,12 @@ function Chart({ counts }) {
 }
 
 /**
- * The lanes that the log has events in; failed calls have one of their own.
+ * The lanes that the log has events in.
  * @param {Shown} data
  */
 function rowsOf(data) {
-  return data.lanes.flatMap(({ lane, counts, failed }) => {
-    if (counts.length === 0) return [];
-    const row = { name: `${lane}`, kind: `${lane}`, colour: `--lane-${lane}`, counts };
-    if (failed.length === 0) return [row];
-    const name = lane === "calls" ? "✕ failed calls" : `✕ ${lane} failed`;
-    return [row, { name, kind: "failed", colour: "--bad", counts: failed }];
-  });
+  const seen = data.lanes.filter(({ counts }) => counts.length > 0);
+  return seen.map(({ lane, counts }) => ({ name: `${lane}`, colour: `--lane-${lane}`, counts }));
 }
 
 /** @param {Shown} data @returns {Stretch} */
@@ -148,11 +139,10 @@ function zoomTo(stretch, data) {
 /** @param {{ at: number, counts: Shown }} props */
 function Hovered({ at, counts }) {
   const { beginMs, endMs } = stretchOf(counts);
-  const found = counts.lanes.flatMap(({ lane, counts: each, failed }) => {
+  const found = counts.lanes.flatMap(({ lane, counts: each }) => {
     const bin = Math.floor(((at - beginMs) / (endMs - beginMs)) * each.length);
     const n = each[bin] ?? 0;
-    const bad = failed[bin] ?? 0;
-    return n ? [`${lane} ${n}${bad ? ` (${bad} failed)` : ""}`] : [];
+    return n ? [`${lane} ${n}`] : [];
   });
   return html`<time>${day(isoOf(at))} ${clock(isoOf(at))}</time> · ${found.length ? `events: ${found.join(", ")}` : "no events"}
     <span class="quiet"> in ${lengthText((endMs - beginMs) / BINS)}</span>`;
@@ -211,7 +201,7 @@ function Bar({ counts }) {
   const folded = isFolded.value;
   return html`<div class="timeline-bar">
     <button type="button" class="folds" aria-expanded=${!folded} onClick=${() => (isFolded.value = !folded)}>timeline</button>
-    <${Playing} />
+    <${Steps} />
     ${!folded && html`<${Jump} /><${Zooming} />`}
     <${Now} counts=${counts} />
     ${!folded && counts && html`<${Table} shown=${counts} />`}
@@ -281,7 +271,6 @@ function Table({ shown: data }) {
           <tr>
             <th scope="col">from</th>
             ${lanes.map(({ lane }) => html`<th key=${lane} scope="col" class="number">${lane}</th>`)}
-            <th scope="col" class="number">failed</th>
           </tr>
         </thead>
         <tbody>
@@ -291,7 +280,6 @@ function Table({ shown: data }) {
                 <button type="button" class="copy" onClick=${() => moveTo(isoOf(from))}>${day(isoOf(from))} ${clock(isoOf(from))}</button>
               </th>
               ${lanes.map(({ lane, counts }) => html`<td key=${lane} class="number">${sum(counts, at)}</td>`)}
-              <td class="number">${lanes.reduce((all, { failed }) => all + sum(failed, at), 0)}</td>
             </tr>`,
           )}
         </tbody>
@@ -299,7 +287,6 @@ function Table({ shown: data }) {
           <tr>
             <th scope="row">all</th>
             ${lanes.map(({ lane, total }) => html`<td key=${lane} class="number">${count(total, "event")}</td>`)}
-            <td class="number">${count(lanes.reduce((all, { failed }) => all + failed.reduce((a, b) => a + b, 0), 0), "call")}</td>
           </tr>
         </tfoot>
       </table>

@@ -13,7 +13,6 @@ export interface About {
   readonly last: number;
   readonly firstTime: string;
   readonly lastTime: string;
-  readonly vaults: readonly string[];
   readonly warnings: readonly string[];
   readonly damage: Damage | null;
   readonly newerEvents: number;
@@ -47,7 +46,7 @@ export interface Agents {
   readonly defaultVolunteering: "off" | "on" | "selection-off";
   readonly agents: readonly Agent[];
   readonly pause: PauseShown | null;
-  readonly settings: readonly EventTold[];
+  readonly settings: readonly EventRow[];
 }
 
 /** One question of a call, without its answer. */
@@ -174,31 +173,6 @@ export interface Cost {
   readonly basis: "both" | "estimated" | "reported";
 }
 
-/** The notes: the unused first, then the unknown, then the used; each the largest first. */
-export interface CoverageShown {
-  readonly first: number;
-  readonly last: number;
-  readonly isCut: boolean;
-  readonly read: number;
-  readonly notKept: number;
-  readonly totals: readonly StatusTotal[];
-  readonly notes: readonly CoveredNote[];
-  readonly notesTotal: number;
-}
-
-/** One note. */
-export interface CoveredNote {
-  readonly note: string;
-  readonly status: "unknown" | "unused" | "used";
-  readonly bytes: number;
-  readonly tokens: number;
-  readonly given: readonly GivenNote[];
-  readonly givenCount: number;
-  readonly used: readonly UsedNote[];
-  readonly usedCount: number;
-  readonly unknownTo: readonly string[];
-}
-
 /** Whether the daemon that writes the log is there. */
 export interface DaemonLink {
   readonly connected: boolean;
@@ -236,19 +210,6 @@ export interface EventRow {
   readonly sentence: string;
   readonly notes: readonly string[];
   readonly isFailed: boolean;
-}
-
-/** One event, in words and whole. */
-export interface EventTold {
-  readonly seq: number;
-  readonly time: string;
-  readonly type: string;
-  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
-  readonly source: string;
-  readonly agent: string | null;
-  readonly notes: readonly string[];
-  readonly sentence: string;
-  readonly event: unknown;
 }
 
 /** Events in their order. */
@@ -303,27 +264,9 @@ export interface Folding {
   readonly events: number;
 }
 
-/** The log grew by more than this stream shows. */
-export interface Gap {
-  readonly last: number;
-}
-
-/** That an agent was given a note. */
-export interface GivenNote {
-  readonly seq: number;
-  readonly how: "call" | "prompt" | "volunteered";
-  readonly what: "name" | "text";
-  readonly to: string;
-  readonly conversation: string | null;
-  readonly bytes: number;
-  readonly tokens: number;
-}
-
 /** The log has new events. */
 export interface Grew {
   readonly last: number;
-  readonly added: number;
-  readonly events: readonly EventTold[];
 }
 
 /** One text, and what became of it. */
@@ -356,7 +299,6 @@ export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
   readonly total: number;
   readonly counts: readonly number[];
-  readonly failed: readonly number[];
 }
 
 /** A layer of one prompt, as tokens. */
@@ -374,13 +316,6 @@ export interface LayerDiff {
   readonly same: boolean;
   readonly beforeTokens: number;
   readonly afterTokens: number;
-}
-
-/** What holds for the client now. */
-export interface LevelSet {
-  readonly client: string;
-  readonly level: "all" | "names" | "none";
-  readonly volunteering: "off" | "on" | "selection-off";
 }
 
 /** A note's line of life. */
@@ -455,13 +390,6 @@ export interface Moment {
   readonly lines: readonly ChangeLine[];
 }
 
-/** The newest events that were asked for, newest first. */
-export interface Newest {
-  readonly events: readonly EventTold[];
-  readonly last: number;
-  readonly searchedFrom: number | null;
-}
-
 /** One note. */
 export interface NoteNamed {
   readonly path: string;
@@ -508,25 +436,10 @@ export interface OverlaidChat {
   readonly requests: readonly RequestShown[];
 }
 
-/** How the second call differs from the first, as lines for people. An empty list: not at all. */
-export interface Pair {
-  readonly same: boolean;
-  readonly call: readonly string[];
-  readonly state: readonly string[];
-  readonly inputs: readonly string[];
-  readonly answer: readonly string[];
-  readonly linesLeftOut: number;
-}
-
 /** While it lasts, nothing of what the user does is recorded, and agents are answered nothing. */
 export interface Pause {
   readonly since: string;
   readonly until?: string | null;
-}
-
-/** The pause that lasts now; null: none. */
-export interface PauseSet {
-  readonly paused: Pause | null;
 }
 
 /** A pause that lasts at the moment. */
@@ -699,23 +612,6 @@ export interface ReuseTokens {
   readonly rewritten: number;
 }
 
-/** The inspector's search, as far as it is. */
-export interface SearchShown {
-  readonly phase: "done" | "failed" | "finding" | "none" | "shrinking" | "stopped";
-  readonly expression: string;
-  readonly vault: string | null;
-  readonly eventsRead: number;
-  readonly events: number;
-  readonly found: Step | null;
-  readonly given: number;
-  readonly left: number;
-  readonly asked: number;
-  readonly story: readonly Step[];
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string;
-}
-
 export interface Selection {
   readonly note: string;
   readonly startLine: number;
@@ -759,25 +655,6 @@ export interface StateJson {
   readonly volunteering?: { readonly [name: string]: "off" | "on" | "selection-off" };
   readonly paused?: Pause;
   readonly alsoAt?: readonly number[];
-}
-
-/** All notes of one status. */
-export interface StatusTotal {
-  readonly status: "unknown" | "unused" | "used";
-  readonly notes: number;
-  readonly bytes: number;
-  readonly tokens: number;
-}
-
-/** One event of a story, or the event that was found. */
-export interface Step {
-  readonly seq: number;
-  readonly origin: number;
-  readonly time: string;
-  readonly type: string;
-  readonly source: string;
-  readonly words: string;
-  readonly changes: readonly string[];
 }
 
 /** Totals over the prompts of one conversation. */
@@ -831,7 +708,6 @@ export interface Timeline {
   readonly firstUs: number;
   readonly lastUs: number;
   readonly lanes: readonly LaneCounts[];
-  readonly callsUnread: number;
 }
 
 /** What an agent was told without asking. */
@@ -869,23 +745,6 @@ export interface Trace {
   readonly tokens: number | null;
 }
 
-/** What an expression gives at a moment. */
-export interface Tried {
-  readonly seq: number;
-  readonly isTrue: boolean;
-  readonly value: unknown;
-  readonly trouble: string;
-  readonly hint: string;
-  readonly position: number | null;
-}
-
-/** That the agent came back to a note which it had been given. */
-export interface UsedNote {
-  readonly seq: number;
-  readonly how: "cited" | "named" | "touched";
-  readonly by: string;
-}
-
 export interface VaultJson {
   readonly id: string;
   readonly name: string;
@@ -897,18 +756,4 @@ export interface ViewPublisher {
   readonly source: string;
   readonly confidence: "inferred" | null;
   readonly isActive: boolean;
-}
-
-/** What an expression may be made of. */
-export interface Vocabulary {
-  readonly seq: number;
-  readonly words: readonly Word[];
-}
-
-/** Something that can be put into an expression. */
-export interface Word {
-  readonly text: string;
-  readonly kind: "field" | "function";
-  readonly about: string;
-  readonly values: readonly string[];
 }

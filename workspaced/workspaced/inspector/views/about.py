@@ -42,7 +42,6 @@ class About(msgspec.Struct, rename="camel"):
     last: int
     first_time: str
     last_time: str
-    vaults: list[str]
     warnings: list[str]
     damage: Damage | None
     newer_events: int
@@ -52,7 +51,7 @@ class About(msgspec.Struct, rename="camel"):
     recordings: Literal["kept", "missing", "damaged"]
     """What became of the recordings of the first calls. An export never has any."""
     may_change: bool
-    """Whether the page may change levels and pauses, and judge answers."""
+    """Whether the page may judge answers."""
 
 
 class Folding(msgspec.Struct, rename="camel"):
@@ -80,7 +79,6 @@ def about(inspected: Inspected, _parameters: NoParameters) -> About:
         last=last.seq if last else 0,
         first_time=first.time if first else "",
         last_time=last.time if last else "",
-        vaults=_vaults(inspected.log),
         warnings=inspected.log.warnings,
         damage=Damage(damage.code, damage.message, damage.hint or "") if damage is not None else None,
         newer_events=sum(number for type_, number in counts.items() if type_ not in CATALOGUE),
@@ -102,12 +100,3 @@ def _recordings(log: replay.Log) -> Literal["kept", "missing", "damaged"]:
         return "missing" if any(name is not None and log.blob(name) is None for name in names) else "kept"
     except LogDamaged:
         return "damaged"
-
-
-def _vaults(log: replay.Log) -> list[str]:
-    """The vaults ever opened, without a fold of the whole log, for which the page's first paint would wait."""
-    if not log.events():
-        return list(log.end.state.vaults)
-    before = log.at(log.events()[0].seq - 1).state.vaults
-    opened = log.events_of(("vault_opened",))
-    return list(dict.fromkeys([*before, *(event.data.vault_id for event in opened)]))

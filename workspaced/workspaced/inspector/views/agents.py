@@ -21,7 +21,7 @@ from workspaced_events.schema.catalogue import Event, Sharing, Volunteering
 from ... import replay
 from ...client.sync_client import connect
 from ..inspected import Inspected, MomentParameters
-from .newest import EventTold, told
+from .events import EventRow, row_of
 
 _TYPES: Final = (
     *replay.CALL_TYPES,
@@ -121,7 +121,7 @@ def calls_of(log: replay.Log) -> AgentCalls:
 
 
 CLIENT: Final = "inspector"
-"""Our name among the daemon's clients, and the source of what the page changes."""
+"""Our name among the daemon's clients, and the source of what the page says."""
 _DAEMON_S: Final = 2.0
 """How long a page waits for what only the daemon knows."""
 _LATEST: Final = 5
@@ -201,7 +201,7 @@ class Agents(msgspec.Struct, rename="camel"):
     agents: list[Agent]
     """The last one heard of first."""
     pause: PauseShown | None
-    settings: list[EventTold]
+    settings: list[EventRow]
     """The latest changes of levels and pauses, newest first."""
 
 
@@ -229,7 +229,7 @@ def agents(inspected: Inspected, parameters: MomentParameters) -> Agents:
         default_volunteering=state.volunteering.get(ANY_CLIENT, "on"),
         agents=known,
         pause=_pause(log, index, state, until),
-        settings=[told(log.event(seq)) for seq in index.settings(until, _SETTINGS)],
+        settings=[row_of(log.event(seq)) for seq in index.settings(until, _SETTINGS)],
     )
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from workspaced_events.clock import microseconds
 from workspaced_events.errors import InvalidArgument
+from workspaced_events.escaping import escape_control
 from workspaced_events.schema.catalogue import CATALOGUE, Event, Lane, ToolCalled
 from workspaced_events.schema.sentences import notes_named, sentence, who
 
@@ -110,6 +111,18 @@ def row_of(event: Event) -> EventRow:
         notes_named(event),
         isinstance(data, ToolCalled) and not data.ok,
     )
+
+
+def told_in_words(event: Event) -> str:
+    """Who did what, with control characters escaped. Without a full stop."""
+    return escape_control(f"{who(event)} {sentence(event)}")
+
+
+def client_of(event: Event) -> str | None:
+    """The agent that the event is about: who asked, was told, or got a level."""
+    data = event.data
+    client = getattr(data, "caller", None) or getattr(data, "client", None)
+    return str(client) if client is not None else None
 
 
 def lane_of(name: str) -> Lane:

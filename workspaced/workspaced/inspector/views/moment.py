@@ -40,7 +40,7 @@ class Moment(msgspec.Struct, rename="camel"):
     seq: int
     time: str
     event: msgspec.Raw | None
-    """The event that led here, as `EventTold` has it; null before the first one."""
+    """The event that led here, as the log has it; null before the first one."""
     told: EventRow | None
     """The event in few words."""
     state: StateJson

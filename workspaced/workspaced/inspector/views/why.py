@@ -28,7 +28,7 @@ from workspaced_tools.vault.withholding_reasons import Reason
 from ... import replay
 from ..inspected import Inspected
 from .agents import daemon_says
-from .newest import client_of, told_in_words
+from .events import client_of, told_in_words
 
 _SEARCHED_EVENTS: Final = 10_000
 """Events that one answer looks at, backwards."""

@@ -1,39 +1,23 @@
-/** Controls that move the moment that is looked at: steps, playing, and a jump to a sequence or time. */
+/** Controls that move the moment that is looked at: steps, and a jump to a sequence or time. */
 
 import { get } from "../api.js";
 import { moveTo, seqShown, shown, step } from "../moment_shown.js";
-import { isPlaying, pause, play, skippedMs, speed, SPEEDS } from "../player.js";
 import { about } from "../store.js";
 import { html, useId, useSignal } from "../vendor/index.js";
 import { Failure } from "./resource.js";
 
-export function Playing() {
+export function Steps() {
   const log = about.value;
   const seq = seqShown.value;
   const isFirst = log === null || seq <= log.first;
   const isLast = log === null || seq >= log.last;
-  return html`<span class="playing" role="group" aria-label="Steps and playing">
+  return html`<span class="steps" role="group" aria-label="Steps">
     <button type="button" aria-label="First event" title="first event (Home)" disabled=${isFirst} onClick=${() => moveTo(log?.first ?? "")}>|◀</button>
     <button type="button" aria-label="Event before" title="event before (←; Shift: 10)" disabled=${isFirst} onClick=${() => step(-1)}>◀</button>
-    <button type="button" class="play" aria-pressed=${isPlaying.value} onClick=${isPlaying.value ? pause : play}>
-      ${isPlaying.value ? "pause" : "play"}
-    </button>
     <button type="button" aria-label="Next event" title="next event (→; Shift: 10)" disabled=${isLast} onClick=${() => step(1)}>▶</button>
     <button type="button" aria-label="Last event" title="last event (End)" disabled=${isLast} onClick=${() => moveTo("")}>▶|</button>
-    <select
-      aria-label="Speed"
-      value=${speed.value}
-      onChange=${(/** @type {Event} */ event) => (speed.value = Number(/** @type {HTMLSelectElement} */ (event.target).value))}
-    >
-      ${SPEEDS.map((each) => html`<option key=${each} value=${each}>${each}×</option>`)}
-    </select>
-    ${skippedMs.value > 0 && html`<span class="badge" role="status">skipped ${length(skippedMs.value)} without events</span>`}
   </span>`;
 }
-
-/** @param {number} ms */
-const length = (ms) =>
-  ms < 60_000 ? `${Math.round(ms / 1000)} s` : ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
 
 /** A field for a sequence or a time. It is asked for before the page moves, so that what is wrong is said here. */
 export function Jump() {

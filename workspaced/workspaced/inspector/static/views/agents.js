@@ -1,29 +1,19 @@
-/** Agents: what each may see, was told and asked; levels and pauses, which may be changed from here. */
+/** Agents: what each may see, was told and asked; levels and pauses. */
 
-import { post } from "../api.js";
 import { Command } from "../parts/copy.js";
-import { EventTable } from "../parts/event_table.js";
 import { bytes, clock, count, day } from "../parts/format.js";
-import { Failure, Loaded, useResource } from "../parts/resource.js";
+import { Loaded, useResource } from "../parts/resource.js";
 import { Term } from "../parts/term.js";
 import { link } from "../router.js";
 import { about, at, logArgument, quoted, version } from "../store.js";
-import { html, useState } from "../vendor/index.js";
+import { html } from "../vendor/index.js";
 
 /** @typedef {import("../types").Agents} Shown */
 /** @typedef {import("../types").Agent} Agent */
 /** @typedef {import("../types").CallTotals} CallTotals */
-/** @typedef {(path: string, body: object) => Promise<void>} Change */
 
-const LEVELS = /** @type {const} */ (["all", "names", "none"]);
-const TELLING = /** @type {const} */ (["on", "selection-off", "off"]);
 const LEVEL_WORDS = { all: "notes that are not withheld", names: "paths and titles only", none: "nothing" };
 const TELLING_WORDS = { on: "what changes", "selection-off": "what changes, but not what is selected", off: "nothing" };
-/** Seconds of the pauses that one click begins. */
-const PAUSES = [
-  [1800, "30 minutes"],
-  [14_400, "4 hours"],
-];
 
 /** @param {{ parts: string[] }} props `#/agents`, or `#/agents/1234`: as of a moment */
 export function AgentsView({ parts }) {
@@ -31,32 +21,23 @@ export function AgentsView({ parts }) {
   const agents = /** @type {import("../parts/resource.js").Resource<Shown>} */ (
     useResource("/api/agents", { at: place || undefined }, place ? 0 : version.value)
   );
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
-  /** @type {Change} */
-  const change = (path, body) => post(path, body).then(() => setError(null), setError);
   return html`<section aria-labelledby="agents-title">
     <h2 id="agents-title">Agents</h2>
     <p class="quiet">What each may see, asked for, and was told without asking. What a model was sent as a prompt stands in <a href=${link("prompt")}>Prompts</a>.</p>
     ${place &&
     html`<p>As of event <a href=${link("at", place)}>${place}</a>. <a href=${link("agents")} onClick=${() => (at.value = "")}>Show the present</a></p>`}
-    ${error && html`<${Failure} error=${error} />`}
     <${Loaded} of=${agents}>
-      ${(/** @type {Shown} */ shown) =>
-        html`<${Everybody} shown=${shown} change=${about.value?.mayChange && !place ? change : null} place=${place} />`}
+      ${(/** @type {Shown} */ shown) => html`<${Everybody} shown=${shown} />`}
     </${Loaded}>
   </section>`;
 }
 
-/** @param {{ shown: Shown, change: Change | null, place: string }} props */
-function Everybody({ shown, change, place }) {
+/** @param {{ shown: Shown }} props */
+function Everybody({ shown }) {
   const log = about.value;
   const isLive = log?.kind === "daemon";
   return html`
-    ${(isLive || shown.pause) && html`<${Pause} pause=${shown.pause} change=${change} />`}
-    ${isLive && !place && !change &&
-    html`<p class="quiet">
-      This page only reads. To change levels and pauses here: <code>workspaced inspect --allow-changes</code>
-    </p>`}
+    ${(isLive || shown.pause) && html`<${Pause} pause=${shown.pause} />`}
     <p>
       An agent without a <${Term} of="level" /> of its own is shown <code>${shown.defaultLevel}</code> (${LEVEL_WORDS[shown.defaultLevel]}), and is told
       without asking <code>${shown.defaultVolunteering}</code> (${TELLING_WORDS[shown.defaultVolunteering]}).
@@ -65,10 +46,18 @@ function Everybody({ shown, change, place }) {
       ? html`<p class="notice">
           No agent has asked anything by then, and none has a level of its own. <code>workspaced connect</code> connects one.
         </p>`
-      : html`<div class="agents">${shown.agents.map((agent) => html`<${One} key=${agent.client} agent=${agent} change=${change} />`)}</div>`}
+      : html`<div class="agents">${shown.agents.map((agent) => html`<${One} key=${agent.client} agent=${agent} />`)}</div>`}
     ${shown.settings.length > 0 &&
     html`<h3>Who set what</h3>
-      <${EventTable} events=${shown.settings} label="Who set what" />`}
+      <ul class="latest">
+        ${shown.settings.map(
+          (each) =>
+            html`<li key=${each.seq} class="reach">
+              <a href=${link("at", each.seq)}>${each.seq}</a> <span class="quiet">${day(each.time)} ${clock(each.time).slice(0, 8)}</span>
+              ${" "}<bdi>${each.who} ${each.sentence}</bdi>
+            </li>`,
+        )}
+      </ul>`}
     ${isLive
       ? html`<${Command} line=${`workspaced share --socket ${quoted(log.socket)}`} />`
       : html`<p class="quiet">No command line gives the same. Nearest: what each asked.</p>
@@ -76,18 +65,10 @@ function Everybody({ shown, change, place }) {
   `;
 }
 
-/** @param {{ pause: Shown["pause"], change: Change | null }} props */
-function Pause({ pause, change }) {
+/** @param {{ pause: Shown["pause"] }} props */
+function Pause({ pause }) {
   if (pause === null) {
-    return html`<p>
-      Agents are answered and told, and what you do is recorded.
-      ${change &&
-      PAUSES.map(
-        ([seconds, words]) =>
-          html` <button type="button" key=${seconds} onClick=${() => change("/api/pause", { forS: seconds })}>Pause for ${words}</button>`,
-      )}
-      ${change && html` <button type="button" onClick=${() => change("/api/pause", {})}>Pause until resumed</button>`}
-    </p>`;
+    return html`<p>Agents are answered and told, and what you do is recorded.</p>`;
   }
   const who = pause.by || "somebody";
   return html`<div class="warning" role="status">
@@ -95,12 +76,11 @@ function Pause({ pause, change }) {
     html` (<a href=${link("at", pause.seq)}>event ${pause.seq}</a>)`}${pause.until
       ? `, until ${day(pause.until)} ${clock(pause.until)}`
       : ", until somebody resumes"}. Agents are answered nothing, and nothing of what you do is recorded.
-    ${change && html` <button type="button" onClick=${() => change("/api/resume", {})}>Resume</button>`}
   </div>`;
 }
 
-/** @param {{ agent: Agent, change: Change | null }} props */
-function One({ agent, change }) {
+/** @param {{ agent: Agent }} props */
+function One({ agent }) {
   const { client } = agent;
   return html`<article class="card" aria-labelledby=${`agent-${client}`}>
     <h3 id=${`agent-${client}`}>
@@ -110,22 +90,12 @@ function One({ agent, change }) {
     <dl class="facts">
       <dt>Is shown</dt>
       <dd>
-        <${Choice}
-          label=${`How much ${client} is shown`}
-          values=${LEVELS}
-          value=${agent.level}
-          set=${change && ((/** @type {string} */ level) => change("/api/agents/level", { client, level }))}
-        />
+        <code>${agent.level}</code>
         ${` ${LEVEL_WORDS[agent.level]} `}<${SetBy} seq=${agent.levelSeq} />
       </dd>
       <dt>Is told unasked</dt>
       <dd>
-        <${Choice}
-          label=${`What ${client} is told without asking`}
-          values=${TELLING}
-          value=${agent.volunteering}
-          set=${change && ((/** @type {string} */ volunteering) => change("/api/agents/level", { client, volunteering }))}
-        />
+        <code>${agent.volunteering}</code>
         ${` ${TELLING_WORDS[agent.volunteering]} `}<${SetBy} seq=${agent.volunteeringSeq} />
       </dd>
       <dt>Asked</dt>
@@ -154,15 +124,6 @@ const SetBy = ({ seq }) => (seq === null ? null : html`<a href=${link("at", seq)
  */
 const sum = ({ calls, failed, bytes: answered }, unit) =>
   calls === 0 ? "never" : `${count(calls, unit)}, ${bytes(answered)}${failed ? `, ${failed} failed` : ""}`;
-
-/** @param {{ label: string, values: readonly string[], value: string, set: ((value: string) => void) | null }} props */
-function Choice({ label, values, value, set }) {
-  if (set === null) return html`<code>${value}</code>`;
-  const onChange = (/** @type {Event} */ { target }) => set(/** @type {HTMLSelectElement} */ (target).value);
-  return html`<select aria-label=${label} value=${value} onChange=${onChange}>
-    ${values.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}
-  </select>`;
-}
 
 /** @param {{ of: CallTotals, title: string }} props */
 function Latest({ of, title }) {

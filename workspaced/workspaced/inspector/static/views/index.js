@@ -2,12 +2,9 @@
 
 import { AgentsView } from "./agents.js";
 import { Calls } from "./calls.js";
-import { Coverage } from "./coverage.js";
-import { Find } from "./find.js";
 import { FindingsView } from "./findings.js";
 import { Moment } from "./moment.js";
 import { Prompts } from "./prompts.js";
-import { LiveTail } from "./tail.js";
 import { Texts } from "./texts.js";
 import { Why } from "./why.js";
 
@@ -26,9 +23,6 @@ export const VIEWS = [
   { name: "text", title: "Search", key: "s", component: Texts },
   { name: "call", title: "Calls", key: "c", component: Calls },
   { name: "prompt", title: "Prompts", key: "p", component: Prompts },
-  { name: "coverage", title: "Coverage", key: "o", component: Coverage },
   { name: "agents", title: "Agents", key: "a", component: AgentsView },
   { name: "note", title: "Why", key: "w", component: Why },
-  { name: "find", title: "Find and shrink", key: "f", component: Find },
-  { name: "tail", title: "Tail", key: "t", component: LiveTail },
 ];
