@@ -1,9 +1,7 @@
 """A note as read from disk: the value that every tool works on.
 
-`Note` holds the result of one read. It keeps the text as UTF-8, because a string with one character outside
-Latin-1 takes two or four bytes for each character. Values parsed from the text are computed on demand; those
-needed often (front matter, title, outline and links) are kept with the note, which the content cache keeps per
-file version.
+It keeps the text as UTF-8, because a string with one character outside Latin-1 takes two or four bytes for each
+character. Values parsed from the text are computed on demand; those needed often are kept with the note.
 
 A note need not be Markdown (see vault/files/selected_files). A canvas is read as the Markdown of its cards. In any
 other file everything is body, and nothing is a title, heading, link, tag or embedded image.

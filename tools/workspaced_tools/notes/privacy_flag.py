@@ -1,9 +1,6 @@
 """The property `workspaced` of a note, which says its level.
 
-`true`, `all`, `volunteer` and no value show the note; `on-request`, also as one of a list or within a longer text,
-is for explicit requests only; anything else withholds it, since what is not understood is private. A mapping may
-say `level: X` or `share: X` in these words, or `private: X` and the like, which a plain no takes back. Of several
-flags the strictest counts.
+What is not understood is private (docs/reference/sharing.md). Of several flags the strictest counts.
 
 People write front matter by hand, and other programs read it more leniently than our parser. So everything that
 looks like front matter counts: after blanks, blank lines, a BOM or invisible characters; after `--- # a comment`

@@ -1,14 +1,4 @@
-"""What a search asks for: words, quoted phrases, and the operators of Obsidian's search that we have.
-
-    word                notes that hold it, also within a longer word
-    "two words"         notes that hold exactly that
-    -word -"a phrase"   notes without it
-    tag:name -tag:name  notes with the tag or one below it
-    path:text           notes whose path holds it
-    one OR two          notes that hold the words before it, or those behind it; operators hold for both
-
-All else is text. An operator without a value is text, too, and so is `-word` where nothing else is asked for.
-Brackets, quotes and stops around a word are no part of it, unless it has no letter or digit.
+"""What a search asks for: words, quoted phrases, `-word`, `tag:name`, `path:text`, `one OR two`; all else is text.
 
 Notes of which none has to hold every word are ranked by pieces of words (vault/index/partial.py): a word with
 blanks at both ends, and its runs of four characters, blanks included, which stand for its other forms and for

@@ -176,7 +176,9 @@ class Past:
         if key not in self._fresh:
             raise self.nobody_asked(question)
         answer = answer_of(self._asked[key], self._recordings.notes)
-        if self._names_missing(answer, self._fresh[key]):
+        missing = self._fresh[key]
+        # A later call found notes missing: an answer that names one is out of date. None was renamed in between.
+        if any(self._missing.get(note, missing) < missing for note in named_in(answer)):
             raise self.nobody_asked(question)
         return raise_or_return(answer)
 
@@ -300,13 +302,6 @@ class Past:
         if isinstance(later, RecordedNote | NoteFailure):
             self._recounted |= type(kept) is not type(later)
             self._moved |= _stat(kept) != _stat(later)
-
-    def _names_missing(self, answer: Any, missing: int) -> bool:
-        """Whether the answer names one of the first `missing` notes of `_missing`.
-
-        A later call found these notes missing, so the answer is out of date. No note was renamed in between.
-        """
-        return missing > 0 and any(self._missing.get(note, missing) < missing for note in named_in(answer))
 
     def _take_name(self, note: NoteId, ref: NoteRef | None) -> None:
         now = self._name(note)

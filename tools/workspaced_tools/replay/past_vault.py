@@ -14,7 +14,6 @@ from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.replay.backward_scan import PastEvents
 from workspaced_events.replay.log_cursor import Moment
 
-from ..code.outline import CodeOutline
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..notes.note import Note, NoteFailure
 from ..ports.asking import UNASKED, Audience
@@ -79,8 +78,8 @@ class PastVault:
                 answer = self._resolve_from(question)
             case Images():
                 answer = self._images(question)
-            case Outline():
-                answer = self._outline(question)
+            case Outline() if self._withheld(question.note):
+                raise self._past.nobody_asked(question)
             case NoteCount():
                 answer = self._note_count(question)
             case IndexState():
@@ -163,16 +162,6 @@ class PastVault:
         if self._withheld(question.note) or any(map(self._withheld_image, paths)):
             raise self._past.nobody_asked(question)
         return found
-
-    def _outline(self, question: Outline) -> CodeOutline:
-        """
-        Raises:
-            NotRecorded: no call asked for it since the note changed last, or the note is withheld now.
-        """
-        if self._withheld(question.note):
-            raise self._past.nobody_asked(question)
-        outline: CodeOutline = self._answer(question)
-        return outline
 
     def _note_count(self, question: NoteCount) -> int | None:
         if self._some_withheld:

@@ -1,21 +1,9 @@
 """`get_related_notes`: the notes related to a note, with reasons.
 
-There is no model. Each of six signals gives the strength of the relation to another note, as a number from 0 to
-below 1 that grows ever more slowly (`_saturating`), so that a hundred links do not outweigh everything else:
-
-    signal            strength                                                      half at      weight
-    linksTo           links from this note to it                                    1 link       1.0
-    linkedFrom        links from it to this note                                    1 link       1.0
-    sharedTags        sum of ln(notes / notes with the tag)                         3.0          0.75
-    visitedTogether   visits of this note with a visit of it close by               2 visits     0.75
-    openedNext        visits of this note that a visit of it followed, 3 or more    3 visits     0.5
-    similarText       common distinctive words, times its BM25 over the best one's  3 words      0.75
-
-Links weigh most, because the user made them; the other signals are inferred. What is opened next was also visited
-together, so it weighs less: the order of visits decides between notes that were visited together as often. BM25
-counts only in proportion to the best one, since its scale differs from vault to vault. The score is the weighted
-mean, from 0 to 1; equal scores are sorted by path. A tag that every note has does not count. Archived notes come
-last.
+There is no model. Each signal gives a strength that grows ever more slowly, so that a hundred links do not
+outweigh everything else; the score is their weighted mean. Links weigh most, because the user made them. What is
+opened next was also visited together, so it weighs less. BM25 counts only in proportion to the best one, since its
+scale differs from vault to vault.
 """
 
 from collections import Counter

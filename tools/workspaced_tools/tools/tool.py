@@ -1,8 +1,7 @@
 """A tool is a value: name, description, argument model, data struct, and a function `(View, arguments) -> Answer`.
 
-Arguments are put into the form of the published JSON Schema where a client wrote them in another (`normalised`),
-validated against it, and only then read into the argument model, which applies the defaults. Answers are built of
-the structs in `answers.py` without validation; tests validate every answer against the published output schema.
+Arguments are put into the form of the published JSON Schema (`normalised`), validated against it, and then read
+into the argument model. Answers are built without validation; tests validate each against the output schema.
 
 In the argument models, a field with the default None may be absent and is never null.
 """

@@ -8,9 +8,8 @@ Answers of tools do not depend on hints: they use a fresh stat.
 Each folder is watched by itself, because watchfiles' recursion follows symlinks out of the vault. So the watcher
 restarts when a folder is added or removed.
 
-Calls are kept off the event loop for a while when answers there made everybody wait. A stat may hang on a network
-file system, and while it does the loop answers nobody. But most stalls are the machine's: a busy processor, a
-laptop that slept. So the first pause is short, and grows only while stalls recur.
+Calls are kept off the event loop for a while when answers there made everybody wait: a stat may hang on a network
+file system. Most stalls are the machine's, so the first pause is short, and grows only while stalls recur.
 """
 
 import logging

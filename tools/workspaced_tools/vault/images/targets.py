@@ -1,10 +1,5 @@
 """The image file that an address in a note means, by the rule of links (links/link_targets.py).
 
-1. `./` and `../` lead from the note's folder, `/` from the vault's root, to exactly that path;
-2. the file at exactly this path in the vault;
-3. of the files with this name, or whose path ends with it: those below the note's folder, the shortest path first,
-   then the others, the shortest path first; equal lengths stand in alphabetical order.
-
 Case does not count, but a file in the case that is written comes first. An address is read as it is written and
 then percent-decoded: what the first reading means wins.
 """

@@ -1,8 +1,7 @@
 """Finds the notes that a user may mean who has written a part of a name, as completion of `[[` offers them.
 
-A name that is exactly what was written comes first, then one that begins with it, one with a word that begins with
-it, one that holds it, and one that holds all its words in any order. Among equals the notes of the workspace come
-first (active, pinned, open, then the last visited), then file names before titles and aliases, then shorter names.
+Names that fit better come first; among equals those of notes of the workspace, then file names before titles and
+aliases, then shorter names.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
