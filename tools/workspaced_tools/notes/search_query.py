@@ -1,4 +1,4 @@
-"""What a search asks for: words, quoted phrases, `-word`, `tag:name`, `path:text` and `one OR two`; all else is text.
+"""What a search asks for: words, quoted phrases, `-word`, `tag:name`, `path:text`, `one OR two`; all else is text.
 
 Notes of which none has to hold every word are ranked by pieces of words (vault/index/partial.py): a word with
 blanks at both ends, and its runs of four characters, blanks included, which stand for its other forms and for

@@ -177,7 +177,7 @@ class Past:
             raise self.nobody_asked(question)
         answer = answer_of(self._asked[key], self._recordings.notes)
         missing = self._fresh[key]
-        # A later call found a note missing that the answer names, so it is out of date. No note was renamed in between.
+        # A later call found notes missing: an answer that names one is out of date. None was renamed in between.
         if any(self._missing.get(note, missing) < missing for note in named_in(answer)):
             raise self.nobody_asked(question)
         return raise_or_return(answer)

@@ -1,7 +1,7 @@
 """A tool is a value: name, description, argument model, data struct, and a function `(View, arguments) -> Answer`.
 
 Arguments are put into the form of the published JSON Schema (`normalised`), validated against it, and then read
-into the argument model. Answers are built without validation; tests validate every answer against the output schema.
+into the argument model. Answers are built without validation; tests validate each against the output schema.
 
 In the argument models, a field with the default None may be absent and is never null.
 """
