@@ -78,6 +78,7 @@ test("a prompt is given as its provider's body, and the provider's report is rea
   const usage = { input_tokens: 100, cache_read_input_tokens: 900, output_tokens: 1 };
   await context.usage({ conversation: chat, report: usage });
   assert.equal((await failure(context.assemble(chat, { shape: "none" }))).code, "UNKNOWN_SHAPE");
+  await context.message(chat, { role: "assistant", text: "It does." });
   const alone = await context.assemble(chat, { pipeline: "compression" });
   assert.ok(alone.seq > made.seq && alone.body === undefined && alone.messages.length > 0);
 });
