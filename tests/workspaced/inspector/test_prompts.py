@@ -20,7 +20,6 @@ from workspaced_events.replay.log_slice import cut
 from workspaced_events.replay.open import open_source
 from workspaced_tools.privacy.recording_redaction import under_pseudonyms
 from workspaced_tools.prompts.audit.prices import PackagedPrices, Tokens
-from workspaced_tools.replay.bundling import make_bundle
 
 LETTER, KITCHEN = "letter-to-imke", "kitchen-questions"
 """Of the demo's morning: one was folded, and the other given another system prompt."""
