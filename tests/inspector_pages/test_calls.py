@@ -1,10 +1,10 @@
-"""The page's calls as a person goes through them: list, and one call."""
+"""The page's calls as a person goes through them: list, one call, two calls side by side."""
 
 from pathlib import Path
 
 import pytest
 from support.inspector import Inspector
-from support.inspector_page import OpenPage
+from support.inspector_page import NARROW, OpenPage
 
 pytestmark = pytest.mark.thorough
 
@@ -27,6 +27,21 @@ def test_a_call_is_found_opened_and_read_by_keyboard(open_page: OpenPage, record
     page.keyboard.press("Enter")
     page.get_by_text("b.md 79 B").press("Enter")
     page.get_by_text("The [second](a.md) note. zebra #two").last.wait_for()
+
+
+def test_two_marked_calls_stand_side_by_side(open_page: OpenPage, recorded: Inspector) -> None:
+    page = open_page(recorded.url).show("call")
+    page.get_by_role("link", name="46", exact=True).focus()
+    page.keyboard.press("x")
+    page.get_by_text("mark another one").wait_for()
+    page.get_by_label("Mark call 31 to compare").check()
+    page.get_by_role("link", name="Compare call 31 with call 46").click()
+    page.get_by_text('client: "agent" -> "names"').wait_for()
+    table = page.get_by_role("table")
+    assert table.get_by_role("columnheader").all_inner_texts() == ["call 31", "call 46"]
+    assert '-       "metadata": {' in table.locator("td.removed").all_inner_texts()
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    page.locator("pre.diff .removed").first.wait_for()
 
 
 def test_an_answer_is_copied_and_saved_to_the_byte(open_page: OpenPage, recorded: Inspector) -> None:

@@ -79,7 +79,10 @@ WRONG = [
     *(f"texts{given}" for given in ("", "?text=", "?text=%20%20", "?text=" + "a" * 201)),
     *("texts?text=a&lanes=x", "texts?text=a&limit=0"),
     *("calls?limit=0", "calls?limit=201"),
-    *(f"calls/{at}" for at in ("1", "9999", HUGE, "31/asked/3", "31/asked/-1", "1/badge", "1/answer")),
+    *(
+        f"calls/{at}"
+        for at in ("1", "9999", HUGE, "31/asked/3", "31/asked/-1", "1/badge", "1/answer", "31/with/1")
+    ),
     *(f"prompts/{HUGE}{part}" for part in ("", "/body", "/diff")),
     f"prompts/1/layers/L0_TOOLS/blocks/{HUGE}",
     "overlaid/unknown",

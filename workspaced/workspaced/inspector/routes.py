@@ -13,18 +13,17 @@ from .views.about import About, Folding, about, folding
 from .views.agents import Agents, agents
 from .views.asked.call import (
     AskedParameters,
-    Badge,
     Call,
     CallParameters,
     Calls,
     CallsParameters,
     Exchanged,
     answer,
-    badge,
     call,
     calls,
     exchanged,
 )
+from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
 from .views.events import Events, EventsParameters, events
 from .views.found.findings import Findings, FindingsParameters, findings
 from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judged
@@ -94,6 +93,7 @@ ROUTES: Final = (
     Route("/api/calls/{seq}/answer", answer, CallParameters, None),
     Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
     Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
+    Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
     Route("/api/judged/{seq}", judged, JudgedParameters, Judged),
     Route("/api/judged/{seq}", judge, JudgeParameters, Judged, "POST"),
 )

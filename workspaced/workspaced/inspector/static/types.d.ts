@@ -436,6 +436,16 @@ export interface OverlaidChat {
   readonly requests: readonly RequestShown[];
 }
 
+/** How the second call differs from the first, as lines for people. An empty list: not at all. */
+export interface Pair {
+  readonly same: boolean;
+  readonly call: readonly string[];
+  readonly state: readonly string[];
+  readonly inputs: readonly string[];
+  readonly answer: readonly string[];
+  readonly linesLeftOut: number;
+}
+
 /** While it lasts, nothing of what the user does is recorded, and agents are answered nothing. */
 export interface Pause {
   readonly since: string;

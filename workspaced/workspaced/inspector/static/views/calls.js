@@ -1,13 +1,15 @@
-/** Calls: `#/call` lists them, `#/call/567` shows one. */
+/** Calls: `#/call` lists them, `#/call/567` shows one, `#/call/567/with/590` compares two. */
 
 import { html } from "../vendor/index.js";
 import { CallList } from "./calls_list.js";
+import { CallPair } from "./calls_pair.js";
 import { OneCall } from "./calls_one.js";
 
 /** @param {{ parts: string[] }} props */
 export function Calls({ parts }) {
-  const [first = ""] = parts;
+  const [first = "", word, second = ""] = parts;
   if (!/^\d+$/.test(first)) return html`<${CallList} filters=${filtersOf(parts)} />`;
+  if (word === "with") return html`<${CallPair} seq=${first} other=${second} />`;
   return html`<${OneCall} seq=${first} />`;
 }
 

@@ -1,4 +1,4 @@
-/** The list of calls: the latest first, a page at a time. */
+/** The list of calls: the latest first, a page at a time; two of them can be marked and compared. */
 
 import { Command } from "../parts/copy.js";
 import { bytes, clock, count, day, duration } from "../parts/format.js";
@@ -70,14 +70,19 @@ function FilterBar({ filters, rows }) {
 
 /** @param {{ page: Page, filters: Filters }} props */
 function Table({ page, filters }) {
+  const [marked, setMarked] = useState(/** @type {number[]} */ ([]));
+  const mark = (/** @type {number} */ seq) =>
+    setMarked(marked.includes(seq) ? marked.filter((each) => each !== seq) : [...marked.slice(-1), seq]);
   if (page.calls.length === 0) return html`<${Nothing} page=${page} filters=${filters} />`;
   const told = page.calls.filter((row) => row.tool === VOLUNTEERED).length;
   return html`
+    <${Compare} marked=${marked} />
     <div class="scroll">
       <table class="calls" onKeyDown=${onKey}>
-        <caption class="quiet">${count(page.calls.length - told, "call")}${told > 0 && ` and ${count(told, "time")} that an agent was told without asking`}, the latest first. Arrow keys go through them.</caption>
+        <caption class="quiet">${count(page.calls.length - told, "call")}${told > 0 && ` and ${count(told, "time")} that an agent was told without asking`}, the latest first. Arrow keys go through them, x marks one.</caption>
         <thead>
           <tr>
+            <th scope="col"><span class="hidden-label">Mark to compare</span></th>
             <th scope="col" class="number">Event</th>
             <th scope="col" class="wide">Time</th>
             <th scope="col" class="wide">Client</th>
@@ -90,7 +95,7 @@ function Table({ page, filters }) {
           </tr>
         </thead>
         <tbody>
-          ${page.calls.map((row, at) => html`<${Row} key=${row.seq} row=${row} newDay=${newDay(row, page.calls[at - 1])} />`)}
+          ${page.calls.map((row, at) => html`<${Row} key=${row.seq} row=${row} newDay=${newDay(row, page.calls[at - 1])} isMarked=${marked.includes(row.seq)} onMark=${mark} />`)}
         </tbody>
       </table>
     </div>
@@ -105,9 +110,12 @@ function Table({ page, filters }) {
  */
 const newDay = (row, former) => (former && day(former.time) === day(row.time) ? "" : day(row.time));
 
-/** @param {{ row: CallRow, newDay: string }} props */
-function Row({ row, newDay }) {
-  return html`<tr>
+/** @param {{ row: CallRow, newDay: string, isMarked: boolean, onMark: (seq: number) => void }} props */
+function Row({ row, newDay, isMarked, onMark }) {
+  return html`<tr class=${isMarked ? "marked" : ""}>
+    <td>
+      <input type="checkbox" checked=${isMarked} aria-label="Mark call ${row.seq} to compare" onChange=${() => onMark(row.seq)} />
+    </td>
     <td class="number"><a class="call-link" href=${link("call", row.seq)}>${row.seq}</a></td>
     <td class="wide"><time datetime=${row.time} title=${row.time}>${newDay} ${clock(row.time)}</time></td>
     <td class="wide"><a href=${link("call", "by", row.caller)}>${row.caller}</a></td>
@@ -138,6 +146,16 @@ function argumentsOf(row) {
   return text.length > ARGUMENTS_CHARS ? `${text.slice(0, ARGUMENTS_CHARS - 1)}…` : text;
 }
 
+/** @param {{ marked: number[] }} props */
+function Compare({ marked }) {
+  const [first, second] = [...marked].sort((one, other) => one - other);
+  if (first === undefined) return null;
+  if (second === undefined) return html`<p class="notice" role="status">Call ${first} is marked; mark another one to compare them.</p>`;
+  return html`<p class="notice" role="status">
+    <a href=${link("call", first, "with", second)}>Compare call ${first} with call ${second}</a>
+  </p>`;
+}
+
 /** @param {{ page: Page, filters: Filters }} props */
 function Pages({ page, filters }) {
   return html`<nav class="pages" aria-label="Pages of calls">
@@ -160,12 +178,13 @@ function Nothing({ page, filters }) {
   </p>`;
 }
 
-/** Arrow keys move through the rows. */
+/** Arrow keys move through the rows; x marks the row. */
 function onKey(/** @type {KeyboardEvent} */ event) {
   const row = event.target instanceof Element ? event.target.closest("tbody tr") : null;
   if (row === null || event.ctrlKey || event.metaKey || event.altKey) return;
   const step = { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling }[event.key];
-  if (!step) return;
-  /** @type {HTMLElement} */ (step.querySelector(".call-link")).focus();
+  if (step) /** @type {HTMLElement} */ (step.querySelector(".call-link")).focus();
+  else if (event.key === "x") /** @type {HTMLElement} */ (row.querySelector("input")).click();
+  else return;
   event.preventDefault();
 }

@@ -6,8 +6,8 @@ import { Download } from "../parts/download.js";
 import { bytes, clock, count, day, duration, tokens } from "../parts/format.js";
 import { Json } from "../parts/json.js";
 import { JudgedAnswer } from "../parts/judged.js";
-import { Loaded, useResource } from "../parts/resource.js";
-import { link } from "../router.js";
+import { Failure, Loaded, useResource } from "../parts/resource.js";
+import { go, link } from "../router.js";
 import { about, logArgument, quoted } from "../store.js";
 import { html, useState } from "../vendor/index.js";
 import { Outcome } from "./calls_list.js";
@@ -18,6 +18,7 @@ import { Outcome } from "./calls_list.js";
 /** @typedef {import("../types").Exchanged} Exchanged */
 /** @typedef {import("../types").NoteRead} NoteRead */
 /** @typedef {import("../types").Told} Told */
+/** @typedef {import("../types").Calls} Calls */
 
 /** @template T @typedef {import("../parts/resource.js").Resource<T>} Resource */
 
@@ -72,6 +73,8 @@ function Texts({ call }) {
       : html`<${Json} value=${call.arguments} label="arguments" open=${call.told === null} />`}
     <${Answer} call=${call} />
     <${Reads} call=${call} />
+    <h3>Compare</h3>
+    <${CompareWith} call=${call} />
   `;
 }
 
@@ -224,3 +227,22 @@ const Note = ({ note }) =>
     <summary>${note.id} <span class="quiet">${note.bytes ? bytes(note.bytes) : ""} ${note.why}</span></summary>
     ${note.text !== null && html`<${Copy} text=${note.text} label="copy the text" /><pre tabindex="0">${note.text}</pre>`}
   </details>`;
+
+/** @param {{ call: Call }} props */
+function CompareWith({ call }) {
+  const [other, setOther] = useState("");
+  const before = /** @type {Resource<Calls>} */ (
+    useResource("/api/calls", { tool: call.tool, caller: call.caller, before: call.seq, limit: 1 })
+  );
+  const former = before.data?.calls[0];
+  const compare = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (/^\d+$/.test(other)) go("call", call.seq, "with", other);
+  };
+  return html`${before.error && html`<${Failure} error=${before.error} />`}
+    ${former && html`<p><a href=${link("call", former.seq, "with", call.seq)}>with call ${former.seq}</a>, the same client's one before of this tool</p>`}
+    <form class="filters" onSubmit=${compare}>
+      <label>with call <input inputmode="numeric" size="8" value=${other} onInput=${(/** @type {any} */ event) => setOther(event.target.value)} /></label>
+      <button type="submit">Compare</button>
+    </form>`;
+}

@@ -3,8 +3,6 @@
 That is its arguments, the bytes that were answered, and what it read through its view of the workspace.
 """
 
-import difflib
-import time
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +16,6 @@ from workspaced_tools.prompts.model.token_estimate import (
     estimate_json_tokens_of_chars,
     estimate_tokens,
 )
-from workspaced_tools.recording.call_diff import readable_json
 from workspaced_tools.recording.format import (
     Blob,
     Exchange,
@@ -37,7 +34,6 @@ from workspaced_tools.recording.recorded_calls import (
     recorded_call,
     result_of,
 )
-from workspaced_tools.replay.verify import Outcome
 
 from .... import replay
 from ...inspected import Download, Inspected
@@ -49,9 +45,6 @@ _KEEP_LONGER: Final = (
     "that matters with `workspaced bundle`."
 )
 CALLS_MAX: Final = 200
-DIFF_LINES_MAX: Final = 4_000
-_COMPARED_BYTES_MAX: Final = 2_000_000
-"""Of two answers together; finding the difference of longer ones takes too long."""
 _LOOKED_AT_MAX: Final = 5_000
 """Calls that one request looks at; a filter may take few of them."""
 
@@ -128,20 +121,6 @@ class Call(msgspec.Struct, rename="camel"):
     """Why something is null."""
     keep_longer: str
     """What to do so that recordings are kept longer; empty if this one is whole."""
-
-
-class Badge(msgspec.Struct, rename="camel"):
-    """Whether this program gives the same answer to what the call read then."""
-
-    outcome: Outcome
-    why: str
-    """Why there is nothing to compare."""
-    differs: str | None
-    """`answer`, or a field of the event."""
-    difference: list[str]
-    """A unified diff from the recorded answer to the replay's, at most 4,000 lines; empty if not to be shown."""
-    took_us: int
-    """The replay, with finding its moment."""
 
 
 class AskedParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -222,29 +201,6 @@ def answer(inspected: Inspected, parameters: CallParameters) -> Download:
     """
     content = call_at(inspected, parameters.seq).answer()
     return Download(content, "application/json", f"call-{parameters.seq}.json")
-
-
-def badge(inspected: Inspected, parameters: CallParameters) -> Badge:
-    """Replays the call.
-
-    Raises:
-        InvalidArgument: there is no such call.
-    """
-    call_at(inspected, parameters.seq)
-    begun = time.perf_counter_ns()
-    made = inspected.log.call(parameters.seq).verify()
-    took_us = (time.perf_counter_ns() - begun) // 1_000
-    difference: list[str] = []
-    if made.served is not None and made.answered is not None and made.served != made.answered:
-        difference = _diff(made.served, made.answered)[:DIFF_LINES_MAX]
-    return Badge(made.outcome, made.why, made.differs, difference, took_us)
-
-
-def _diff(served: bytes, answered: bytes) -> list[str]:
-    if len(served) + len(answered) > _COMPARED_BYTES_MAX:
-        return []
-    old, new = readable_json(served), readable_json(answered)
-    return list(difflib.unified_diff(old, new, "recorded", "replayed", lineterm=""))
 
 
 def exchanged(inspected: Inspected, parameters: AskedParameters) -> Exchanged:
