@@ -1,5 +1,6 @@
 """`SearchAnswers`: which notes hold words, lie in a folder, have a tag or are similar, and what a vault holds."""
 
+import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -7,7 +8,7 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ..limits import HITS_COMPARED_MAX
+from ..limits import HITS_COMPARED_MAX, MEMBERS_ATTACHED_MAX, SETTLE_S
 from ..notes.note import Level, Note
 from ..notes.snippet import Snippets
 from ..ports.asking import Audience
@@ -21,11 +22,17 @@ from ..ports.vault import (
     TaggedNote,
     VaultOverview,
 )
+from .files.safe_open import VaultRoot
+from .files.walk import notes_below
 from .index import queries
 from .index.index import Index
 from .index.search import NEVER, search
 from .index.similarity import similar
 from .shared_notes import UPDATE_ATTEMPTS, SharedNotes, asking_again
+
+_YOUNG_S: Final = 5.0
+"""A watcher has reported a change of a folder by this time."""
+_MARGIN_S: Final = 0.02
 
 
 class SearchAnswers:
@@ -84,6 +91,8 @@ class SearchAnswers:
     @asking_again
     def members(self, folder: str | None, tag: str | None, limit: int) -> MemberNotes:
         self._notes.await_names()
+        if folder is not None:
+            self._file_young_notes(folder)
         for _ in range(UPDATE_ATTEMPTS):
             found, total = queries.members(self._notes.index, folder, tag, limit)
             shown = [note for note in found if not self._is_withheld(note)]
@@ -127,3 +136,40 @@ class SearchAnswers:
             tuple(queries.top_tags(self._notes.index, limit)),
             tuple((refs[note], mtime_ns) for note, mtime_ns in changed if note in refs),
         )
+
+    def _file_young_notes(self, folder: str) -> None:
+        """Files the notes of a folder that changed a moment ago, or of which the index knows no note.
+
+        Waits until those that may still be being written have settled, at most SETTLE_S. Blocks, and reads files.
+
+        Raises:
+            ReadFailed: the vault's folder is absent or cannot be opened.
+        """
+        notes = self._notes
+        index, levels = notes.index, notes.levels
+        if not folder or levels.policy.denies(NoteId(f"{folder}/")):
+            return
+        if index.any_below(f"{folder}/") and not _is_young(notes.root, folder):
+            return
+        found = [
+            note
+            for note in notes_below(notes.root, folder, MEMBERS_ATTACHED_MAX)
+            if not levels.policy.denies(note)
+        ]
+        known = index.entries(found)
+        new = [note for note in found if note not in known or levels.is_hidden(note)]
+        if not new:
+            return
+        notes.indexer.file(new)
+        unsettled = set(new).intersection(levels.unsettled)
+        if unsettled:
+            time.sleep(SETTLE_S + _MARGIN_S)
+            notes.indexer.file(unsettled)
+
+
+def _is_young(root: VaultRoot, folder: str) -> bool:
+    try:
+        status = (root.path / folder).lstat()
+    except OSError:
+        return False
+    return time.time() - status.st_mtime < _YOUNG_S

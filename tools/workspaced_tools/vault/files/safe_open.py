@@ -256,12 +256,12 @@ class VaultRoot:
             self._closed = True
             self._directory = None
 
-    def ignored(self, root: RootDirectory) -> Ignored | None:
-        """The rules of the root's `.gitignore` file; None if they cannot be read."""
+    def ignored_in(self, folder: str, root: RootDirectory) -> Ignored | None:
+        """The rules of `.gitignore` files that count in a folder; None if it is ignored itself."""
         if not self.selected.choice.gitignore:
             return NOTHING
         try:
-            return _rules_in(root.fd, ())
+            return _rules_in(root.fd, tuple(folder.split("/")) if folder else ())
         except (OSError, _ThroughSymlink):
             return None
 

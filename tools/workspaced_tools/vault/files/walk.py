@@ -7,6 +7,8 @@ neither stack nor descriptors. Every directory is opened relative to its parent 
 import os
 import unicodedata
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
@@ -137,21 +139,42 @@ def folders(root: VaultRoot) -> list[str]:
     return found
 
 
+def notes_below(root: VaultRoot, folder: str, notes_max: int) -> list[NoteId]:
+    """The first notes that a walk of one folder finds, at most `notes_max`; none if there is no such folder.
+
+    Raises:
+        ReadFailed: the vault's folder is absent or cannot be opened.
+    """
+    if not root.is_folder(folder):
+        return []
+    found: list[NoteId] = []
+    with closing(_files(root, ScanReport(), folder=folder)) as files:
+        for path, _status in islice(files, notes_max):
+            note = NoteId(unicodedata.normalize("NFC", path))
+            if note != path:
+                root.learn(note, path)
+            found.append(note)
+    return found
+
+
 def _files(
     root: VaultRoot,
     report: ScanReport,
     entered: Callable[[str], object] = str,
     *,
+    folder: str = "",
     others: list[ScannedFile] | None = None,
 ) -> Generator[tuple[str, os.stat_result]]:
-    """Raw path and stat of every note's file; calls `entered` with each directory."""
+    """Raw path and stat of every note's file, of the vault or of one folder; calls `entered` with each
+    directory."""
     directory = root.directory()  # Held to the end: its descriptor is used below.
     walk = _Walk(root.selected, report, others)
     levels: list[_Level] = []
     try:
         entered("")
-        ignored = root.ignored(directory)
-        yield from _enter(walk, ".", _Level(directory.fd, "", [], ignored), levels)
+        ignored = root.ignored_in(folder, directory)
+        prefix = f"{folder}/" if folder else ""
+        yield from _enter(walk, folder or ".", _Level(directory.fd, prefix, [], ignored), levels)
         while levels:
             level = levels[-1]
             if not level.directories:
