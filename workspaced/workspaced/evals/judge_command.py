@@ -1,6 +1,10 @@
 """`workspaced judge`: says whether an answer was right, and what a right one says."""
 
+import fcntl
+import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -46,8 +50,21 @@ def judge_command(seq: int, verdict: str, bundle: Path | None, wanted: str | Non
         with daemon(write=True) as connected:
             judged = int(connected.call("workspaced/judge", said)["seq"])
     else:
-        judged = _in_bundle(bundle, seq, partial(judgement_of, verdict=verdict, wanted=wanted, why=why))
+        with _held(bundle):
+            judged = _in_bundle(bundle, seq, partial(judgement_of, verdict=verdict, wanted=wanted, why=why))
     output({"of": seq, "verdict": verdict, "seq": judged}, f"{seq} is judged {verdict}, as event {judged}")
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Waits until nobody else judges in the file, and keeps others out: each writes the file anew."""
+    while path.is_file():  # what else it is `open_source` says
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):  # nobody has put a new one there meanwhile
+                yield
+                return
+    yield
 
 
 def _in_bundle(path: Path, seq: int, judgement: Any) -> int:
