@@ -8,7 +8,6 @@ DOORS = {"terminal/printing.py", "terminal/logs.py"}
 BY_RICH = {
     "terminal/output.py": "a progress bar, in words of the program",
     "connecting/start_command.py": "a progress bar, in words of the program",
-    "cli/daemon/index_progress.py": "names of vaults, escaped",
     "demo/command.py": "the demo's own story",
 }
 OTHERS = {"click": {"echo", "secho", "echo_via_pager", "confirm", "prompt"}, "logging": {"basicConfig"}}

@@ -1,4 +1,4 @@
-"""`workspaced replay`: up to a place, and of a vault."""
+"""`workspaced replay`: up to a place, of a vault, and step by step."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.open import open_source
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 V, W = VaultId("v"), VaultId("w")
 A, B = NoteId("a.md"), NoteId("b.md")
@@ -128,3 +128,32 @@ def test_reading_an_export_tells_how_far_it_is(tmp_path: Path) -> None:
         source.feed(lambda _events: None, lambda done, total: told.append((done, total)))
     assert len(told) >= 3 and told == sorted(told)
     assert told[-1] == (len(lines), len(lines))
+
+
+class TestStepsAsText:
+    def test_every_event_is_a_block_with_what_it_changed(self, replay: Any) -> None:
+        blocks = replay(EVENTS, "--steps", "--utc").out.split("\n\n")
+        assert blocks[2].splitlines() == [
+            "3 note_pinned",
+            f"  {time_of(3).replace('T', ' ')} by ui in v",
+            '  note: "a.md"',
+            "  => pinned + a.md at 0",
+        ]
+        assert [block.split(maxsplit=1)[0] for block in blocks[:6]] == list("123456")
+
+    def test_as_json_they_are_events_with_their_changes(self, replay: Any) -> None:
+        steps = [json.loads(line) for line in replay(EVENTS, "--steps", "--json").out.splitlines()]
+        assert [step["event"] for step in steps] == [msgspec.to_builtins(event) for event in EVENTS]
+        assert [bool(step["changes"]) for step in steps] == [True, True, True, False, True, False]
+        steps_of_w = replay(EVENTS, "--steps", "--json", "--of-vault", "w").out.splitlines()
+        assert "temporaryTabs" in {change["field"] for change in json.loads(steps_of_w[3])["changes"]}
+        assert {"field": "pinnedNotes", "kind": "added", "id": "a.md", "at": 0}.items() <= {
+            key: value for key, value in steps[2]["changes"][0].items() if key != "after"
+        }.items()
+
+    @pytest.mark.parametrize(
+        ("raw", "text"), [(b'{"stars": 1.50, "of":"\\u001b"}', None), (b'["\xff"]', r'["\xff"]')]
+    )
+    def test_what_is_unknown_is_shown_as_it_stands(self, replay: Any, raw: bytes, text: str | None) -> None:
+        event = UnknownEvent(1, EventId("x"), time_of(1), "ui", V, kind="note_starred", data=msgspec.Raw(raw))
+        assert (text or raw.decode()) in replay([event], "--steps").out

@@ -1,4 +1,4 @@
-"""What is withheld or forgotten is in no prompt, citation, plan or chat file, neither its words nor its name."""
+"""What is withheld or forgotten is in no prompt or chat file, neither its words nor its name."""
 
 import json
 from collections.abc import Callable, Iterator

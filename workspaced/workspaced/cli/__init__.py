@@ -61,14 +61,14 @@ GROUPS: Final = {
         "forget": ("cli.log.forget", "Make the log forget a note, while the daemon is stopped."),
     },
     "Debugging": {
-        "log": ("cli.log.log", "Export, import, verify, show, search and shrink the event log."),
+        "log": ("cli.log.log", "Export, verify, show, search and shrink the event log."),
         "eval": ("evals.eval_command", "Tests from judged answers, for pytest, Inspect and promptfoo."),
         "replay": ("cli.log.replay", "Fold a log without a daemon."),
         "bundle": ("cli.log.bundle", "Put the log's last events into one file that replays anywhere."),
         "traces": ("traces.command", "Send recorded calls and prompts to a receiver of OpenTelemetry traces."),
     },
     "Building with it": {
-        "mcp": ("cli.daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
+        "mcp": ("cli.daemon.mcp", "Serve an agent over standard input and output."),
         "hook": (
             "hooks.command",
             "Answer a hook of an agent's runtime: tell what changed before the user's eyes.",

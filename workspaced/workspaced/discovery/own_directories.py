@@ -21,7 +21,7 @@ _OTHERS_WRITE = 0o022
 DATA_NAMES = frozenset(
     (
         *("log", "start", "blobs", "served", "swept", "policy", "quarantine", "snapshots", "states", "forgetting"),
-        *("cache", "lock", "imported", "link", "overlay-key"),
+        *("cache", "lock", "link", "overlay-key"),
     )
 )
 """The daemon's names in a data directory."""

@@ -2,26 +2,23 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
-import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.escaping import escape_control
 from workspaced_events.finding.expression import Expression
 from workspaced_events.finding.first_event import find_first
 from workspaced_events.finding.shrink import Shrinking
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.state_diff import Change, changes, lines
+from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_state import to_json
-from workspaced_events.schema.catalogue import Event, UnknownEvent
 
 from ..terminal.log import open_log
 from ..terminal.options import json_option, utc_option
 from ..terminal.output import output, segment_progress, write_lines
 from ..terminal.printing import say, say_text
-from ..terminal.screen import local_time
+from ..terminal.step_text import step_block
 from .files import bundle_of, part_of
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -54,20 +51,7 @@ def find_command(log: str, expression: str, of_vault: str | None) -> None:
     event = found.event
     difference = changes(to_json(found.before, vault), to_json(found.after, vault))
     report = {"seq": event.seq, "time": event.time, "event": event, "changes": difference}
-    output(report, lambda _: say_text(_block(event, difference)))
-
-
-def _block(event: Event, changes: list[Change]) -> str:
-    """The event, its data a line per field, and its changes."""
-    of = f" in {event.vault}" if event.vault is not None else ""
-    time = local_time(event.time, timespec="microseconds")
-    rows = [f"{event.seq} {event.type}", f"  {time} by {event.source}{of}"]
-    if isinstance(event, UnknownEvent):
-        rows.append("  " + bytes(event.data).decode(errors="backslashreplace"))
-    else:
-        fields: dict[str, Any] = msgspec.to_builtins(event.data)
-        rows += [f"  {name}: {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
-    return "\n".join([*map(escape_control, rows), *(f"  => {row}" for row in lines(changes)), ""])
+    output(report, lambda _: say_text(step_block(event, difference)))
 
 
 @click.command("shrink")
@@ -111,6 +95,10 @@ def shrink_command(log: str, expression: str, of_vault: str | None, to: Path) ->
 
 def _check_output(output: Path, log: str) -> None:
     """Checks before all the work that the result can be written."""
+    if output.suffix != ".wsb":
+        raise InvalidArgument(
+            f"Expected a bundle's name, *.wsb, got {output.name!r}.", hint="Give -o such a name."
+        )
     if not output.absolute().parent.is_dir():
         raise InvalidArgument(
             f"There is no directory {output.absolute().parent}.", hint="Give -o an existing one."

@@ -87,7 +87,9 @@ def parse_batch(line: bytes) -> list[bytes]:
         raise RequestError("INVALID_JSON", f"Not one JSON array on a line: {error}.") from None
     if not 1 <= len(messages) <= IN_FLIGHT_MAX:
         raise RequestError(
-            "INVALID_REQUEST", f"A batch has 1 to {IN_FLIGHT_MAX} messages, this one {len(messages)}."
+            "INVALID_REQUEST",
+            f"A batch has 1 to {IN_FLIGHT_MAX} messages, this one {len(messages)}.",
+            hint="Send messages one a line.",
         )
     return list(map(bytes, messages))
 

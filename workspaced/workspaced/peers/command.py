@@ -24,7 +24,7 @@ def link_command() -> None:
     """One workspace on several machines: agents here see what you look at there.
 
     The daemons exchange what is shown and pinned, sealed, over a NATS server of yours. Notes are never sent: each
-        machine has the vault's files by its own means. Needs an extra: `pip install '.[nats]'` in the clone.
+    machine has the vault's files by its own means. Needs an extra: `pip install '.[nats]'` in the clone.
     """
 
 

@@ -120,7 +120,7 @@ def read_chat(text: str) -> ChatFile:
         text = text.replace("\r\n", "\n")
     head = split_front_matter(text)
     if head.problem is not None:
-        raise _invalid(1, head.problem)
+        raise _invalid(1, "no line `---` ends its front matter" if head.is_open else head.problem.rstrip("."))
     if head.fields.get(MARK) != VERSION:
         raise ArgumentInvalid(
             f"Expected a chat file of version {VERSION}, which begins with front matter that has "

@@ -261,7 +261,7 @@ def _imported(params: p.Import) -> _Imported:
     if not isinstance(name, str) or not 0 < len(name) <= ID_CHARS_MAX:
         raise InvalidArgument(
             f"Expected the id of a conversation, 1 to {ID_CHARS_MAX} characters, in the file or the request.",
-            hint="Name the conversation that is to be begun.",
+            hint="Name it with `conversation` (--conversation).",
         )
     if len(chat.messages) > MESSAGES_PER_CONVERSATION_MAX:
         raise InvalidArgument(
@@ -299,7 +299,8 @@ def _settings(chat: ChatFile, params: p.Import) -> p.Start:
     named = {name: given[name] if name in given else chat.fields.get(name) for name in SETTINGS}
     if missing := [name for name, value in named.items() if value is None]:
         raise InvalidArgument(
-            f"Neither the file nor the request says: {', '.join(missing)}.", hint="Give them as parameters."
+            f"Neither the file nor the request says: {', '.join(missing)}.",
+            hint="Give them with the import (--provider ...).",
         )
     try:
         return msgspec.convert({**named, "environment": False}, p.Start)

@@ -10,20 +10,23 @@ import msgspec
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.log.disk import RealDisk
+from workspaced_events.projections.state_diff import changes
+from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.blob_check import NamedBlobs
 from workspaced_events.replay.position import Position, feed_until, parse_position
 from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import DirectorySource, ExportSource, Source
-from workspaced_events.schema.catalogue import PromptOverlaid, UnknownEvent
+from workspaced_events.schema.catalogue import Event, PromptOverlaid, UnknownEvent
 
 from ...errors import SettingsInvalid
 from ...evals.fork_command import Forked, fork_options
 from ...terminal.log import open_log
 from ...terminal.options import complain_of_blobs, given, json_option, utc_option
 from ...terminal.output import output, print_warnings, segment_progress
-from ...terminal.printing import counted, print_json, say, say_difference
+from ...terminal.printing import counted, print_json, say, say_difference, say_text
 from ...terminal.state_text import print_state
+from ...terminal.step_text import step_block
 
 
 @click.command()
@@ -31,16 +34,21 @@ from ...terminal.state_text import print_state
 @click.option(
     "--until", metavar="SEQ|TIME", help="Fold up to this event, or to the last one at or before this time."
 )
+@click.option("--steps", "in_steps", is_flag=True, help="Print each event and what it changed.")
 @click.option("--verify", "is_verified", is_flag=True, help="Make every recorded call again and compare.")
 @click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
 @fork_options
 @utc_option
 @json_option
-def replay_command(log: str, until: str | None, is_verified: bool, of_vault: str | None, forked: Forked) -> int:
+def replay_command(
+    log: str, until: str | None, in_steps: bool, is_verified: bool, of_vault: str | None, forked: Forked
+) -> int:
     """Fold LOG without a daemon and print the state it leads to; or give one of its prompts to models.
 
     LOG is a data directory, an export, a bundle, or - for standard input. A TIME is ISO 8601, of UTC unless it
     says otherwise.
+
+    --steps prints with --json {"event", "changes"}, one a line.
 
     --verify runs every call over what it read then, and compares the answers byte for byte. Exit code 1 where one
     differs, 3 where something cannot be compared, unless a sweep or a version explains it, 4 where a text that the
@@ -50,9 +58,13 @@ def replay_command(log: str, until: str | None, is_verified: bool, of_vault: str
     what the log holds. The key is that in OPENAI_API_KEY. Exit code 1 where a model gave no answer, or --check
     does not call it right.
     """
+    if in_steps and is_verified:
+        raise SettingsInvalid("Expected --steps or --verify, got both.")
     if forked.prompt is not None:
-        if is_verified or until is not None or of_vault is not None:
-            raise SettingsInvalid("--prompt is about one prompt: leave --until, --verify, --of-vault out.")
+        if in_steps or is_verified or until is not None or of_vault is not None:
+            raise SettingsInvalid(
+                "--prompt is about one prompt: leave --until, --steps, --verify, --of-vault out."
+            )
         return forked.run(log)
     place = parse_position(until) if until is not None else None
     vault = VaultId(of_vault) if of_vault is not None else None
@@ -64,7 +76,7 @@ def replay_command(log: str, until: str | None, is_verified: bool, of_vault: str
                 feed_until(source, place, named)
                 complain_of_blobs(named.examine(RealDisk(source.root)).damaged)
             return code
-        _print_end(source, place, vault)
+        (_print_steps if in_steps else _print_end)(source, place, vault)
     return 0
 
 
@@ -78,6 +90,24 @@ def _print_end(source: Source, until: Position | None, vault: VaultId | None) ->
         print_state(msgspec.to_builtins(state_json))
 
     output(_state_json(replayed.state, vault), tell)
+
+
+def _print_steps(source: Source, until: Position | None, vault: VaultId | None) -> None:
+    state, state_json, as_json = source.start, to_json(source.start, vault), given("json")
+
+    def print_each(events: list[Event]) -> None:
+        nonlocal state, state_json
+        for event in events:
+            state, before = apply(state, event), state_json
+            state_json = to_json(state, vault)
+            differences = changes(before, state_json)
+            if as_json:
+                print_json({"event": event, "changes": differences})
+            else:
+                say_text(f"{step_block(event, differences)}\n")
+
+    print_warnings(feed_until(source, until, print_each))
+    _state_json(state, vault)
 
 
 def _state_json(state: WorkspaceState, vault: VaultId | None) -> StateJson:

@@ -39,6 +39,8 @@ def export_command(conversation: str, to: Path | None, force: bool) -> None:
     if exported["withheld"]:
         say(f"left out, since their notes are withheld: {exported['withheld']}", err=True)
     if to is not None:
+        if to.is_dir():
+            raise InvalidArgument(f"{str(to)!r} is a folder.", hint="Name a file.")
         if to.exists() and not force:
             raise InvalidArgument(
                 f"The file {str(to)!r} exists.", hint="Name another one, or replace it with --force."

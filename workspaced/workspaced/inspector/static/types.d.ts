@@ -153,7 +153,7 @@ export interface Change {
   readonly after?: unknown;
 }
 
-/** One change for people, as `workspaced replay --watch` prints it. */
+/** One change for people, as `workspaced replay --steps` prints it. */
 export interface ChangeLine {
   readonly kind: "added" | "changed" | "order" | "removed";
   readonly text: string;

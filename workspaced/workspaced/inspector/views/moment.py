@@ -28,7 +28,7 @@ class ViewPublisher(msgspec.Struct, rename="camel"):
 
 
 class ChangeLine(msgspec.Struct, rename="camel"):
-    """One change for people, as `workspaced replay --watch` prints it."""
+    """One change for people, as `workspaced replay --steps` prints it."""
 
     kind: Literal["changed", "added", "removed", "order"]
     text: str

@@ -274,5 +274,5 @@ const encodePath = (path) => path.split("/").map(encodeURIComponent).join("/");
 function commandLine({ now, vault }) {
   const log = about.value;
   if (log?.kind === "daemon") return `workspaced why ${quoted(now)} --vault ${quoted(vault)} --socket ${quoted(log.socket)}`;
-  return `workspaced replay ${logArgument.value} --watch --json | grep -F ${quoted(JSON.stringify(now))}`;
+  return `workspaced replay ${logArgument.value} --steps --json | grep -F ${quoted(JSON.stringify(now))}`;
 }
