@@ -27,8 +27,6 @@ from workspaced_tools.prompts.sources.pinned import checked_parameters
 
 from ..errors import UnknownConversation, UnknownMessage
 from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
-from ..roles.roles import pin_actions
-from ..settings.role import Role
 from . import params as p
 from .message_commands import Uploaded, as_given, recorded, resolved, workspace_now
 
@@ -102,22 +100,15 @@ def _no_message(conversation: Conversation, message: str) -> UnknownMessage:
 # -- the conversation itself --
 
 
-def start_plan(
-    params: p.Start,
-    conversation: ConversationId,
-    environment: str,
-    memory_index: str = "",
-    role: Role | None = None,
-) -> Plan:
+def start_plan(params: p.Start, conversation: ConversationId, environment: str, memory_index: str = "") -> Plan:
     """Begins `conversation`, or changes its settings.
 
     Args:
         environment: the text of that section.
         memory_index: stands in for the memory that the runtime gave, if it gave none.
-        role: the one that `params` were completed from; gives the conversation its pins. None: pins stay.
 
     Raises:
-        InvalidArgument: the output reserve takes the whole context window; as `named_vault`, as `pin_actions`.
+        InvalidArgument: the output reserve takes the whole context window; as `named_vault`.
     """
     if params.output_reserve >= params.context_window:
         raise InvalidArgument(
@@ -126,7 +117,7 @@ def start_plan(
         )
     staging = BlobStaging()
     texts: dict[Any, str] = {
-        "system": params.system or "",
+        "system": params.system,
         "memory": params.memory or memory_index,
         "project": render_block("project_context", {}, params.project, fence=conversation)
         if params.project
@@ -152,11 +143,10 @@ def start_plan(
         state = now.state
         before = state.conversations.by_id.get(conversation)
         vault = named_vault(state, params.vault, before) if params.vault is not None else None
-        actions = []
-        if before is None or before.ended or not same(before.settings, data, _SETTINGS):
-            actions.append(action(data, before, staging.blobs.values()))
-        actions += pin_actions(role, conversation, before) if role is not None else []
-        return [replace(each, vault=vault) if vault is not None else each for each in actions]
+        if before is not None and not before.ended and same(before.settings, data, _SETTINGS):
+            return []
+        begun = action(data, before, staging.blobs.values())
+        return [replace(begun, vault=vault) if vault is not None else begun]
 
     return plan
 

@@ -55,9 +55,7 @@ class Start(Params, frozen=True):
     """None: the daemon chooses one."""
     vault: Id | None = None
     """The vault that the conversation is about; None: the current one when it begins."""
-    agent: Name | None = None
-    """The role that gives what these parameters do not: `system`, `tools`; and the conversation's pins."""
-    system: str | None = None
+    system: str = ""
     memory: str = ""
     project: str = ""
     environment: bool = True
@@ -156,11 +154,6 @@ class Messages(Params, frozen=True):
     messages: Annotated[list[Message], Meta(max_length=MESSAGES_PER_REQUEST_MAX)] = []
     remove: Removal | None = None
     """Applied before `messages`."""
-
-
-class Agents(Params, frozen=True):
-    vault: Id | None = None
-    """Whose notes may be roles; None: the current one."""
 
 
 class Pin(Params, frozen=True):

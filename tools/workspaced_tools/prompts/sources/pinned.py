@@ -20,19 +20,15 @@ from ...errors import ArgumentInvalid
 from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
 from ...notes.note import Note
 from ...ports.asking import VaultPort
-from ...ports.questions import LinkTargets, Members, Names, Overview, Read, Visits
+from ...ports.questions import LinkTargets, Members, Names, Overview, Read
 from ...ports.vault import NoteRef
-from ...tools.visit_answers import opened_next
 from ..model.blocks import BLANK_LINE, artifact_block
 from ..model.token_estimate import estimate_tokens
 from ..model.types import Artifact, Provided
 from .environment import file_line
 from .view_reader import Reading, Unavailable, utc_seconds
 
-_PROVIDED_NEXT_MAX: Final = 5
-"""Notes that a pin of kind `next-notes` names."""
 OTHERS: Final = "Not shown for want of room:"
-NEXT: Final = "Usually opened next:"
 
 
 def provide(pin: Provider, reading: Reading) -> Provided:
@@ -148,19 +144,6 @@ def _linked_files(pin: Provider, reading: Reading) -> _Found:
     return _Found(found.text_sha256, [note.id, *found.notes])
 
 
-def _next_notes(_pin: Provider, reading: Reading) -> _Found:
-    """One line, in the order of paths: it changes only when it names other notes."""
-    vault, state = reading.names()
-    if state.active is None:
-        return _Found(None)
-    counts = opened_next(vault.ask(Visits()), state.active.id)
-    likeliest = sorted(counts, key=lambda note: (-counts[note], note))[:PROVIDED_NOTES_MAX]
-    existing = list(_known(vault, likeliest).values()) if likeliest else []
-    shown = sorted(existing[:_PROVIDED_NEXT_MAX], key=lambda ref: ref.path)
-    lines = [f"{NEXT} {', '.join(map(file_line, shown))}"] if shown else []
-    return _stored(reading, lines, [ref.id for ref in shown])
-
-
 def _recent_changes(_pin: Provider, reading: Reading) -> _Found:
     vault, _ = reading.whole()
     changed = vault.ask(Overview(PROVIDED_CHANGES_MAX)).changed
@@ -176,7 +159,6 @@ _PROVIDERS: Final[dict[ProviderKind, Callable[[Provider, Reading], _Found]]] = {
     "linked-files": _linked_files,
     "open-files": _open_files,
     "recent-changes": _recent_changes,
-    "next-notes": _next_notes,
 }
 
 
