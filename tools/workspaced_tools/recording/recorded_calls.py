@@ -279,22 +279,15 @@ def brief(value: str | msgspec.Raw) -> str:
     return text if len(text) <= _CHARS_SHOWN else f"{text[:_CHARS_SHOWN]}..."
 
 
-class ShownText(msgspec.Struct, frozen=True):
-    """The text of a note in an answer."""
-
-    note: NoteId
-    content: str
-
-
-def texts_of(result: bytes) -> list[ShownText]:
-    """The texts of notes in an answer, in its order."""
-    found: list[ShownText] = []
+def texts_of(result: bytes) -> list[tuple[NoteId, str]]:
+    """Notes in an answer and their texts, in its order."""
+    found: list[tuple[NoteId, str]] = []
 
     def collect(value: Any) -> None:
         if isinstance(value, dict):
             note, content = value.get("id"), value.get("content")
             if isinstance(note, str) and isinstance(content, str):
-                found.append(ShownText(NoteId(note), content))
+                found.append((NoteId(note), content))
                 return
         for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             collect(each)

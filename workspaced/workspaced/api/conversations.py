@@ -155,8 +155,8 @@ async def overlay_confirm(session: Session, _id: RequestId | None, params: Overl
 
 async def overlay_finished(session: Session, _id: RequestId | None, params: OverlayFinished) -> Any:
     overlays = session.service.overlays
-    made = await overlays.finished(params.token, params.form, params.usage, params.response_id)
-    return {"recorded": made.recorded, "reason": made.reason}
+    recorded, reason = await overlays.finished(params.token, params.form, params.usage, params.response_id)
+    return {"recorded": recorded, "reason": reason}
 
 
 def overlay_unchanged(session: Session, _id: RequestId | None, params: OverlayUnchanged) -> Any:

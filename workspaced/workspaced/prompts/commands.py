@@ -325,14 +325,14 @@ def pin(params: p.Pin) -> Plan:
             return []
         return [action(data, conversation, staging.blobs.values())]
 
-    path, folder, text = checked_parameters(params.kind, path=params.path, folder=params.folder, text=params.text)
+    path, folder = checked_parameters(params.kind, path=params.path, folder=params.folder, text=params.text)
     data = c.ContextPinned(
         conversation=ConversationId(params.conversation),
         id=params.id,
         kind=params.kind,
         path=path,
         folder=folder,
-        text_sha256=staging.text(text) if text is not None else None,
+        text_sha256=staging.text(params.text) if params.text is not None else None,
     )
     return plan
 

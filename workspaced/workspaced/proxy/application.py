@@ -80,11 +80,12 @@ class RequestBody:
         while not self._ended.is_set():
             yield await self._next()
 
-    async def client_left(self) -> None:
-        """Returns when the client closes its connection, after it has sent the whole body."""
+    async def cancel_when_left(self, scope: anyio.CancelScope) -> None:
+        """Cancels when the client closes its connection, after it has sent the whole body."""
         await self._ended.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass
+        scope.cancel()
 
     async def _next(self) -> bytes:
         message = await self._receive()
@@ -156,7 +157,7 @@ class Application:
         body, passage = RequestBody(receive), _Passage()
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_cancel_when_left, body, tasks.cancel_scope)
+                tasks.start_soon(body.cancel_when_left, tasks.cancel_scope)
                 tasks.start_soon(passage.confirm, self._daemon)
                 with suppress(ClientLeft, httpx2.HTTPError):  # closes the connection: the answer has no end
                     await self._pass_on(scope, path, body, send, passage)
@@ -244,11 +245,6 @@ def _traceparent(headers: Headers) -> str | None:
     """What the client names as its span; of several headers, which W3C forbids, all of them, and so nonsense."""
     given = b",".join(value for name, value in headers if name == b"traceparent")
     return given[:_TRACEPARENT_BYTES_MAX].decode("latin-1") or None
-
-
-async def _cancel_when_left(body: RequestBody, scope: anyio.CancelScope) -> None:
-    await body.client_left()
-    scope.cancel()
 
 
 async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:

@@ -57,7 +57,7 @@ from ..model.types import (
 from ..sources.inline_content import named
 from ..sources.search_block import numbered
 from .budget import Parts, exceeded, fit
-from .compacting import Compacting, NearLimit, Rendered
+from .compacting import Compacting, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
 from .layers import (
     LayerBuilder,
@@ -68,7 +68,6 @@ from .layers import (
     manifest_of,
     message_text,
     reuse_of,
-    summary_warning,
     warnings_of,
 )
 from .library import LibraryIndex
@@ -142,16 +141,16 @@ class _Prompt:
             entry.block_sha256 for entry in made.conversation.library if entry.block_sha256 in self.index.blocks
         )
         builders = made.builders
-        near_limit = self.compacting.near_limit(made) if self.grows else None
+        warning, near_limit = self.compacting.near_limit(made) if self.grows else (None, None)
         return Assembled(
-            envelope=self._envelope(made, compaction, near_limit),
+            envelope=self._envelope(made, compaction, warning),
             blocks=tuple(self.index.blocks[sha256] for sha256 in blocks),
             seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
             prefix_tokens=builders["L1_SYSTEM"].tokens + builders["L2_PREVIOUS"].tokens,
             pipeline=self.pipeline,
             elided=len(compaction.left_out) if compaction is not None else made.shortened,
             compacted=compaction,
-            near_limit=near_limit.event if near_limit is not None else None,
+            near_limit=near_limit,
             sent=SentTurn(SENT_VERSION, made.parts) if self.grows else None,
         )
 
@@ -350,7 +349,7 @@ class _Prompt:
 
     # -- the answer --
 
-    def _envelope(self, made: Rendered, event: ContextFolded | None, near_limit: NearLimit | None) -> Envelope:
+    def _envelope(self, made: Rendered, event: ContextFolded | None, warning: str | None) -> Envelope:
         builders, turn = made.builders, self.turn
         texts = {name: joined(builders[name].segments) for name in LAYERS}
         digests = digests_of(texts)
@@ -359,7 +358,6 @@ class _Prompt:
         blocks = [entry.block_sha256 for entry in library]
         reuse = reuse_of(self.before, turn.message, builders, hashes, blocks, self.pipeline)
         warnings = warnings_of(self.before, turn.message, reuse, self.pipeline, compacted=event is not None)
-        summary = self.estimator.tokens(made.past.summary or "")
         manifest = manifest_of(
             turn,
             builders,
@@ -367,7 +365,7 @@ class _Prompt:
             reuse,
             self.tool_tokens,
             self.limit,
-            (*warnings, *summary_warning(summary, turn.policy), *((near_limit.warning,) if near_limit else ())),
+            (*warnings, *((warning,) if warning is not None else ())),
         )
         assert manifest.estimate == made.estimate, "what was fitted is what is sent"
         messages = self._messages(made, texts)

@@ -171,8 +171,7 @@ class TurnContext:
 
     def _above(self, artifact: Artifact) -> bool:
         key = key_of(artifact.kind, artifact.id, artifact.revision)
-        is_shown = self._sent_so_far.revision(key) == artifact.revision
-        return is_shown or self._sent_so_far.same_text(key, artifact.revision) is not None
+        return self._sent_so_far.revision(key) == artifact.revision
 
     def _add_artifacts(self, items: Sequence[Item]) -> None:
         shown = [item for item in items if item.artifact.kind != "image"]
@@ -189,14 +188,10 @@ class TurnContext:
     def _add_line(self, item: Item) -> None:
         """Points to what stands above; nothing is said of a note that was the active one before as well."""
         artifact = _as_shown(item)
-        key = key_of(artifact.kind, artifact.id, artifact.revision)
-        other = None
-        if self._sent_so_far.revision(key) != artifact.revision:
-            other = self._sent_so_far.same_text(key, artifact.revision)
-        said_before = item.active and self._sent_so_far.active == artifact.id and other is None
-        is_named = said_before or (artifact.is_embedded and other is None)  # by its note's text
-        line = "" if is_named else b.above_line(artifact.id, active=item.active, as_id=other or "")
-        part = replace(_part(item, line), base=artifact.revision, alias=other or "")
+        said_before = item.active and self._sent_so_far.active == artifact.id
+        is_named = said_before or artifact.is_embedded  # by its note's text
+        line = "" if is_named else b.above_line(artifact.id, active=item.active)
+        part = replace(_part(item, line), base=artifact.revision)
         self._add(part, item.entry("reference", ABOVE if said_before else None), segment="reference")
 
     def _add_block(self, item: Item) -> None:

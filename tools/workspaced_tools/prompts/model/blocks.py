@@ -125,10 +125,10 @@ def provider_gone(pin: str) -> str:
     return f"[No longer pinned: {escape_field(pin)}]"
 
 
-def above_line(artifact_id: str, *, active: bool, as_id: str = "") -> str:
-    """The line for an artifact that stands further above, under the id `as_id` if that is another one."""
+def above_line(artifact_id: str, *, active: bool) -> str:
+    """The line for an artifact that stands further above."""
     what = "Active note" if active else "Attached"
-    return f"{what}: {escape_field(artifact_id)} (above{f' as {escape_field(as_id)}' if as_id else ''})"
+    return f"{what}: {escape_field(artifact_id)} (above)"
 
 
 def summary_block(text: str | None, *, fence: str = "") -> str:

@@ -32,7 +32,9 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
     end = end_of(conversation, ids, message)
     every = list(conversation.messages.values())
     covered = _summed_up(conversation, ids, message, end)
-    start = covered if is_compression else min(end, _elided(conversation, ids))
+    until = conversation.elided_until
+    elided = ids.index(until) + 1 if until in conversation.messages else 0
+    start = covered if is_compression else min(end, elided)
     dropped = [left_out(each.id, "summary" if at < covered else "fold") for at, each in enumerate(every[:start])]
     if is_compression:
         dropped += (left_out(each.id, "pipeline") for each in every[end : ids.index(message) + 1])
@@ -83,8 +85,3 @@ def _summed_up(conversation: Conversation, ids: Sequence[MessageId], message: Me
     if ids.index(summary.up_to) > ids.index(message):
         return 0
     return min(end, _end_of_whole_turns(conversation, ids, summary.up_to))
-
-
-def _elided(conversation: Conversation, ids: Sequence[MessageId]) -> int:
-    until = conversation.elided_until
-    return ids.index(until) + 1 if until in conversation.messages else 0

@@ -113,8 +113,6 @@ class Policy(Wire, frozen=True):
     """The budget never touches this many last rounds (assembly/history.py defines a round)."""
     slide_to: float = 0.5
     """A compression leaves out whole turns, down to this share of the limit."""
-    summary_tokens_max: int | None = None
-    """The manifest warns of a longer summary. None: no warning."""
     each_turn: bool = False
     """Whether the library takes over at each turn, not only at a compaction that has another reason."""
     compact_to: float = 0.4

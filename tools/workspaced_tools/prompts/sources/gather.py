@@ -23,7 +23,7 @@ from workspaced_events.projections.conversations import (
 from workspaced_events.schema.catalogue import Pipeline
 
 from ...errors import ArgumentInvalid, NotRecorded
-from ...limits import ATTACHED_AT_ONCE, SUMMARY_TOKENS_MAX
+from ...limits import ATTACHED_AT_ONCE
 from ...ports.asking import VaultPort
 from ...ports.images import NoteImage
 from ...ports.questions import Images, Read
@@ -129,7 +129,6 @@ def _policy(conversation: Conversation, pipeline: Pipeline) -> Policy:
     settings = conversation.settings
     return Policy(
         pipeline=pipeline,
-        summary_tokens_max=SUMMARY_TOKENS_MAX,
         each_turn=settings.promotion == "each_turn" or (settings.promotion is None and _is_kept(conversation)),
     )
 

@@ -6,7 +6,7 @@ workspace. Only existing notes are named. A pin that fails has the code of its e
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -47,18 +47,12 @@ def provide(pin: Provider, reading: Reading) -> Provided:
 _NEEDED: Final[dict[ProviderKind, str]] = {"text": "text", "note": "path", "folder": "folder"}
 
 
-class Parameters(NamedTuple):
-    """Of a pin, checked."""
-
-    path: NoteId | None
-    folder: str | None
-    text: str | None
-
-
 def checked_parameters(
     kind: ProviderKind, *, path: str | None, folder: str | None, text: str | None
-) -> Parameters:
-    """The parameters of a pin, if its kind takes these and needs no other.
+) -> tuple[NoteId | None, str | None]:
+    """Path and folder of a pin, if its kind takes these parameters and needs no other.
+
+    The folder is its path from the vault's root, without a slash at its end; empty: the root itself.
 
     Raises:
         InvalidArgument: it does not.
@@ -73,19 +67,10 @@ def checked_parameters(
             raise InvalidArgument(f"A pin of kind {kind!r} takes no `{name}`.", hint=hint)
         if value is None and name == needed:
             raise InvalidArgument(f"A pin of kind {kind!r} needs `{name}`.", hint=hint)
-    return Parameters(
-        note_id(path) if path is not None else None, folder_id(folder) if folder is not None else None, text
-    )
-
-
-def folder_id(folder: str) -> str:
-    """The folder's path from the vault's root, without a slash at its end; empty: the root itself.
-
-    Raises:
-        ActionError: as `note_id`.
-    """
-    inner = folder.removesuffix("/")
-    return note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
+    if folder is not None:
+        inner = folder.removesuffix("/")
+        folder = note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
+    return note_id(path) if path is not None else None, folder
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -177,9 +162,9 @@ def _contents(reading: Reading, refs: Sequence[NoteRef]) -> _Found:
     others = refs[len(blocks) :]
     if not blocks:
         return _listed(reading, [("", others)])
-    listed = _lines([(OTHERS, others)] if others else [])
-    text = BLANK_LINE.join(filter(None, (*blocks, "\n".join(listed.lines))))
-    notes = [*(ref.id for ref in refs[: len(blocks)]), *listed.notes]
+    lines, listed = _lines([(OTHERS, others)] if others else [])
+    text = BLANK_LINE.join(filter(None, (*blocks, "\n".join(lines))))
+    notes = [*(ref.id for ref in refs[: len(blocks)]), *listed]
     return _Found(reading.keep(text.encode()), notes)
 
 
@@ -206,17 +191,11 @@ def _known(vault: VaultPort, notes: Iterable[NoteId]) -> dict[NoteId, NoteRef]:
 
 
 def _listed(reading: Reading, parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Found:
-    listed = _lines(parts, more)
-    return _stored(reading, listed.lines, listed.notes)
+    return _stored(reading, *_lines(parts, more))
 
 
-class _Lines(NamedTuple):
-    lines: list[str]
-    notes: list[NoteId]
-
-
-def _lines(parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Lines:
-    """Lists of files under their headings, together at most PROVIDED_NOTES_MAX.
+def _lines(parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> tuple[list[str], list[NoteId]]:
+    """Lists of files under their headings, together at most PROVIDED_NOTES_MAX, and these files.
 
     The last line counts the files left out; `more` adds files that are not in `parts`.
     """
@@ -228,7 +207,7 @@ def _lines(parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Li
         shown += (ref.id for ref in fitting)
         lines += [heading] if heading and fitting else []
         lines += (f"- {file_line(ref)}" for ref in fitting)
-    return _Lines([*lines, f"- and {more} more"] if more else lines, shown)
+    return [*lines, f"- and {more} more"] if more else lines, shown
 
 
 def _stored(reading: Reading, lines: Sequence[str], notes: Sequence[NoteId]) -> _Found:

@@ -24,7 +24,7 @@ from workspaced_tools.prompts.audit.sent_prompts import (
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
 from ...terminal.log import open_log
-from ...terminal.options import daemon_options, given, utc_option
+from ...terminal.options import WithList, daemon_options, given, utc_option
 from ...terminal.output import output, print_table, print_warnings, segment_progress
 from ...terminal.printing import counted, print_json, say, say_text, styled
 from ...terminal.screen import local_time
@@ -42,16 +42,7 @@ _KEY_CHARS = 12
 """Of a hash that people read."""
 
 
-class _WithList(click.Group):
-    """A group whose default command is `list`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(name="context", cls=_WithList)
+@click.group(name="context", cls=WithList)
 def context_command() -> None:
     """What prompts held: list, show; conversations as files: export, import.
 
