@@ -1,6 +1,5 @@
 """Transcripts without a vault: what a turn says of what stands above, and what a compaction leaves."""
 
-import json
 from typing import Any
 
 import pytest
@@ -25,10 +24,9 @@ class Talk(w.Talk):
         self.policy = Policy()
 
     def ask_tool(self, arguments: str, found: str = "found", answer: str = "!") -> None:
-        """A call, its result and an answer; what begins as JSON was found by a search."""
-        form: Any = "search" if found.startswith("{") else "text"
+        """A call, its result and an answer."""
         self._add("assistant", "", "", tool_calls=(c.ToolCall("call", "look", self.keep(arguments)),))
-        self._add("user", "", "", tool_results=(c.ToolResult("call", "look", self.keep(found), form=form),))
+        self._add("user", "", "", tool_results=(c.ToolResult("call", "look", self.keep(found)),))
         self.answer(answer)
 
 
@@ -220,10 +218,6 @@ def test_rounds_of_tools_in_one_turn_are_shortened_before_it_is_refused() -> Non
     assert envelope.estimate <= 3_000
 
 
-FOUND = ({"title": "B", "source": "b.md", "text": "?"}, {"title": "A", "source": "a.md", "text": "?"})
-SEARCH = json.dumps({"query": "q", "documents": FOUND})
-
-
 @pytest.mark.parametrize(
     ("uses", "stays"),
     [
@@ -233,13 +227,11 @@ SEARCH = json.dumps({"query": "q", "documents": FOUND})
         (lambda talk: talk.answer("It says so in [it](<a.md>)."), True),
         (lambda talk: talk.ask_tool('{"reference": "a"}'), True),
         (lambda talk: talk.ask_tool('{"notes": [{"path": "\\u0061.md"}]}'), True),
-        (lambda talk: talk.ask_tool("{}", SEARCH, "It says so.[^2]"), True),
-        (lambda talk: talk.ask_tool("{}", SEARCH, "It says so.[^1]"), False),
         (lambda talk: talk.ask_tool('{"reference": "ba.md"}', "a.md"), False),
         (lambda talk: talk.answer("Nothing of a note, and banana.md is none."), False),
     ],
 )
-def test_a_note_that_is_pinned_or_that_the_assistant_read_or_cited_counts_as_used(uses: Any, stays: bool) -> None:
+def test_a_note_that_is_pinned_or_that_the_assistant_read_or_named_counts_as_used(uses: Any, stays: bool) -> None:
     talk = Talk()
     talk.policy = Policy(used_within_turns=1)
     talk.ask("One?", talk.read("a.md", LONG))

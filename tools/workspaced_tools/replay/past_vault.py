@@ -83,7 +83,10 @@ class PastVault:
             case NoteCount():
                 answer = self._note_count(question)
             case IndexState():
-                answer = self._index_state(question)
+                try:
+                    answer = str(self._past.own(question))
+                except NotAsked:
+                    answer = self._past.index_state()
             case _:
                 answer = self._answer(question)
         result: R = answer
@@ -171,12 +174,6 @@ class PastVault:
         except NotAsked:
             count = self._past.note_count()
         return count
-
-    def _index_state(self, question: IndexState) -> str:
-        try:
-            return str(self._past.own(question))
-        except NotAsked:
-            return self._past.index_state()
 
     def _answer(self, question: Question[Any]) -> Any:
         """

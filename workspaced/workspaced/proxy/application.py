@@ -183,7 +183,9 @@ class Application:
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
         out = await self._outgoing(scope, path, body)
         passage.outcome = out.outcome
-        passage.traceparent = _traceparent(scope["headers"])
+        # Of several such headers, which W3C forbids, all of them, and so nonsense.
+        span = b",".join(value for name, value in scope["headers"] if name == b"traceparent")
+        passage.traceparent = span[:_TRACEPARENT_BYTES_MAX].decode("latin-1") or None
         self._count(out.outcome)
         method, query = scope["method"], scope["query_string"]
         own = out.outcome.headers()
@@ -239,12 +241,6 @@ class Application:
                 (b"accept-encoding", b"identity"),
             ]
         return _Outgoing([*headers, (b"content-length", b"%d" % len(content))], content, outcome)
-
-
-def _traceparent(headers: Headers) -> str | None:
-    """What the client names as its span; of several headers, which W3C forbids, all of them, and so nonsense."""
-    given = b",".join(value for name, value in headers if name == b"traceparent")
-    return given[:_TRACEPARENT_BYTES_MAX].decode("latin-1") or None
 
 
 async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:

@@ -188,7 +188,7 @@ class Compacting:
         for at, names in enumerate(turns):
             parts = made.sent_so_far.turns.get(names[0], ())
             messages = [self.before.messages[name] for name in names]
-            used = mentioned(messages, parts, notes, self.texts) if at >= recent else frozenset[str]()
+            used = mentioned(messages, notes, self.texts) if at >= recent else frozenset[str]()
             own = names[0] if parts and begins(self.before.messages[names[0]]) else None
             rest = [shown[name] for name in names if name in shown and name != own]
             short = sum(map(message_seed, map(short_results, rest)))
