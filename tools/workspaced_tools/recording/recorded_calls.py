@@ -54,19 +54,14 @@ class Wanted(msgspec.Struct, frozen=True):
 
     def takes(self, event: Event) -> bool:
         """Whether the event is a call that passes the filter."""
-        called = event.data
+        called, since = event.data, self.since
         return (
             isinstance(called, ToolCalled)
-            and not self._is_before(event)
+            and (since is None or (event.seq >= since if isinstance(since, int) else event.time >= since))
             and (self.tool is None or called.tool == self.tool)
             and (self.caller is None or client_key(called.caller) == client_key(self.caller))
             and not (self.failed and called.ok)
         )
-
-    def _is_before(self, event: Event) -> bool:
-        if self.since is None:
-            return False
-        return event.seq < self.since if isinstance(self.since, int) else event.time < self.since
 
 
 def checked_call(event: Event | None, seq: int) -> Event:

@@ -37,7 +37,7 @@ from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, library_kind
 from ..model.token_estimate import Estimator, estimate_definitions_tokens, estimate_tokens
-from ..model.turn_window import begins, window_of
+from ..model.turn_window import begins, end_of_previous, window_of
 from ..model.types import (
     COMPRESSION_SYSTEM,
     COMPRESSION_TASK,
@@ -176,9 +176,10 @@ class _Prompt:
         self._add_rest(context.builder, rest)
         shortened = 0
         if not self.grows:
-            kept = self._fitted(past, system, context.builder, query)
-            shortened = len(kept.dropped) - len(past.dropped)
-            past = kept
+            parts = self._budget(past, system, context.builder, query)
+            fitted = fit(parts, self.limit, self.turn.policy, self.estimator)
+            shortened = len(fitted.dropped)
+            past = Past(fitted.messages, (*past.dropped, *fitted.dropped), past.summary)
         builders: dict[LayerId, LayerBuilder] = {
             "L1_SYSTEM": system,
             "L2_PREVIOUS": self._library(conversation),
@@ -228,11 +229,6 @@ class _Prompt:
             # `gather` reads only attachments of a turn's first message.
             for attachment in () if begins(later) else later.attachments:
                 builder.record(LayerEntry(attachment.id, attachment.kind, "carrier", "dropped"))
-
-    def _fitted(self, past: Past, system: LayerBuilder, context: LayerBuilder, query: LayerBuilder) -> Past:
-        """What of the history fits; a transcript is compacted instead."""
-        fitted = fit(self._budget(past, system, context, query), self.limit, self.turn.policy, self.estimator)
-        return Past(fitted.messages, (*past.dropped, *fitted.dropped), past.summary)
 
     def _budget(self, past: Past, system: LayerBuilder, *others: LayerBuilder) -> Parts:
         return Parts(
@@ -403,7 +399,10 @@ class _Prompt:
         hints = cache_hints(builders, self.tool_tokens)
         if not self.grows:
             return hints
-        newest = sum(self.estimator.message_tokens(each) for each in messages[end_of_previous(messages) :])
+        newest = sum(
+            self.estimator.message_tokens(each)
+            for each in messages[end_of_previous([each.role for each in messages]) :]
+        )
         previous = CacheHint("previous", max(0, estimate - newest))
         return tuple(previous if hint.after == "history" else hint for hint in hints)
 
@@ -414,16 +413,6 @@ class _Prompt:
         history = builders["L4_STRIP"].tokens - parts.summary_tokens
         library = builders["L2_PREVIOUS"].tokens
         return exceeded(parts, self.limit, made.past.messages, history, library, self.estimator)
-
-
-def end_of_previous(messages: Sequence[ChatMessage]) -> int:
-    """The number of messages that the request before had: those before the last answers of the assistant."""
-    at = len(messages)
-    while at and messages[at - 1].role == "user":
-        at -= 1
-    while at and messages[at - 1].role == "assistant":
-        at -= 1
-    return at
 
 
 def _readable(artifact: Artifact) -> Artifact:

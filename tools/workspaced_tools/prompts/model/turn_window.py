@@ -50,6 +50,16 @@ def begins(message: Message) -> bool:
     return message.role == "user" and not message.is_carrier
 
 
+def end_of_previous(roles: Sequence[str]) -> int:
+    """The number of messages that the request before had: those before the last answers of the assistant."""
+    at = len(roles)
+    while at and roles[at - 1] == "user":
+        at -= 1
+    while at and roles[at - 1] == "assistant":
+        at -= 1
+    return at
+
+
 def turns_in(messages: Iterable[Message]) -> list[list[Message]]:
     """The messages by turns; those before the first message that begins one are a turn too."""
     turns: list[list[Message]] = []

@@ -204,7 +204,11 @@ def _as_kept(present: Present, texts: Texts) -> Present:
 
 def _is_shown(turn: Turn, reading: Reading) -> bool:
     """Whether the client may still see all notes of the turn, and the images that they embed."""
-    is_shown = reading.shows(pinned_in(turn)) and reading.shows_attached(_attached_in(turn))
+    attached = list(dict.fromkeys(_attached_in(turn)))
+    is_shown = reading.shows(pinned_in(turn)) and (
+        reading.shows(attached)
+        or all(reading.shows([note]) or reading.of(note).shows([note]) for note in attached)
+    )
     return is_shown and all(_embeds(each.note, each.id, reading) for each in turn.artifacts if each.is_embedded)
 
 
