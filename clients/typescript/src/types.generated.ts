@@ -483,7 +483,7 @@ export interface ConversationStartedEvent {
     readonly contextWindow: number;
     readonly outputReserve: number;
     readonly sections?: ReadonlyArray<{
-      readonly name: "environment" | "memory" | "project" | "skills" | "system";
+      readonly name: "environment" | "memory" | "skills" | "system";
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256: string;
     }>;
@@ -1612,8 +1612,6 @@ export interface ContextStartParams {
   readonly system?: string;
   /** (default "") */
   readonly memory?: string;
-  /** (default "") */
-  readonly project?: string;
   /** (default true) */
   readonly environment?: boolean;
   /** (maxItems 500) */
@@ -1622,7 +1620,6 @@ export interface ContextStartParams {
     readonly name: string;
     /** (default "") */
     readonly description?: string;
-    readonly text?: string | null;
   }>;
   readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
   /** (default "") */

@@ -39,7 +39,7 @@ Promotion = Literal["at_fold", "each_turn"]
 class Section(msgspec.Struct, frozen=True, rename="camel"):
     """A part of the first layer."""
 
-    name: Literal["system", "memory", "project", "environment", "skills"]
+    name: Literal["system", "memory", "environment", "skills"]
     text_sha256: Sha256
 
 

@@ -17,11 +17,10 @@ Result = TypeVar("Result")
 
 
 class Skill(TypedDict, total=False):
-    """A skill that the model may request. Needs `name`. With `text` it is always on."""
+    """A skill that the model may request. Needs `name`."""
 
     name: str
     description: str
-    text: str
 
 
 class Document(TypedDict):
@@ -116,7 +115,6 @@ class ConversationSettings(TypedDict, total=False):
     vault: str | None
     system: str | None
     memory: str | None
-    project: str | None
     environment: bool | None
     skills: Sequence[Skill] | None
     tools: Sequence[Mapping[str, Any]] | None

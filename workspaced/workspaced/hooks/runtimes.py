@@ -98,10 +98,9 @@ def moment(name: str, sent: Any) -> Moment | None:
         return None
     detail = sent.get("source") or sent.get("trigger")
     tell = runtime.moments.get(event) or runtime.moments.get(f"{event} {detail}")
-    if tell is None or sent.get("agent_id"):
-        return None
     prompt = sent.get("prompt")  # an event without one is of a prompt's turn
-    if isinstance(prompt, str) and (not prompt or prompt.startswith(_TASK)):  # no person typed it
+    is_typed = not isinstance(prompt, str) or (bool(prompt) and not prompt.startswith(_TASK))
+    if tell is None or sent.get("agent_id") or not is_typed:
         return None
     return Moment(runtime, _bounded(session), event, tell, _folder(sent))
 

@@ -18,9 +18,7 @@ from workspaced_events.projections.conversations import Conversation, Message, P
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.limits import ECHO_CHARS_MAX
-from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.stored_texts import BlobStaging
-from workspaced_tools.prompts.model.untrusted_text import render_block
 from workspaced_tools.prompts.providers.known import SHAPES, counted, provider_named
 from workspaced_tools.prompts.providers.tool_definitions import kept_form
 from workspaced_tools.prompts.sources.pinned import checked_parameters
@@ -119,11 +117,8 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str, 
     texts: dict[Any, str] = {
         "system": params.system,
         "memory": params.memory or memory_index,
-        "project": render_block("project_context", {}, params.project, fence=conversation)
-        if params.project
-        else "",
         "environment": environment,
-        "skills": skills_text(params.skills, conversation),
+        "skills": skills_text(params.skills),
     }
     sections = tuple(c.Section(name, staging.text(text)) for name, text in texts.items() if text)
     tools = staging.keep(msgspec.json.encode(kept_form(params.tools)[0])) if params.tools is not None else None
@@ -163,15 +158,10 @@ _SETTINGS: Final = (
 )
 
 
-def skills_text(skills: Sequence[p.Skill], conversation: ConversationId) -> str:
-    """The catalogue of skills: one line each, in the order given; then the bodies of those that are always on."""
+def skills_text(skills: Sequence[p.Skill]) -> str:
+    """The catalogue of skills: one line each, in the order given."""
     lines = [f"- {_line(skill.name)}: {_line(skill.description)}".removesuffix(": ") for skill in skills]
-    bodies = [
-        render_block("skill", {"title": skill.name}, skill.text, fence=f"{conversation}\n{skill.name}")
-        for skill in skills
-        if skill.text is not None
-    ]
-    return BLANK_LINE.join(("\n".join(["## Skills", "", *lines]), *bodies)) if lines else ""
+    return "\n".join(["## Skills", "", *lines]) if lines else ""
 
 
 def _line(text: str) -> str:

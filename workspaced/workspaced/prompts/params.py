@@ -42,8 +42,6 @@ def bytes_of(params: Params) -> int:
 class Skill(Params, frozen=True):
     name: Name
     description: str = ""
-    text: str | None = None
-    """The skill is always on: its body stands in the first layer. None: the model asks for it."""
 
 
 class Start(Params, frozen=True):
@@ -57,7 +55,6 @@ class Start(Params, frozen=True):
     """The vault that the conversation is about; None: the current one when it begins."""
     system: str = ""
     memory: str = ""
-    project: str = ""
     environment: bool = True
     """Whether the first layer describes the vault, and names the files of the memory folder."""
     skills: Annotated[list[Skill], Meta(max_length=_SKILLS_MAX)] = []
