@@ -278,17 +278,12 @@ class Options(NamedTuple):
     timeout_s: float
 
 
-class Started(NamedTuple):
-    """A proxy that takes requests."""
-
-    url: str
-    """Takes the place of the upstream's."""
-    upstream: str
-    without_context: str
-    """Why requests get no context at present; empty: they do."""
+Ready = Callable[[str, str, str], None]
+"""Told that requests are taken: the URL that takes the place of the upstream's, the upstream's, and why requests
+get no context at present; empty: they do."""
 
 
-def run_proxy(options: Options, ready: Callable[[Started], None]) -> int:
+def run_proxy(options: Options, ready: Ready) -> int:
     """Serves until SIGINT or SIGTERM; returns the exit code.
 
     Raises:
@@ -301,9 +296,7 @@ def run_proxy(options: Options, ready: Callable[[Started], None]) -> int:
         return anyio.run(_serve, options, upstream, sockets, ready)
 
 
-async def _serve(
-    options: Options, upstream: Upstream, sockets: list[socket.socket], ready: Callable[[Started], None]
-) -> int:
+async def _serve(options: Options, upstream: Upstream, sockets: list[socket.socket], ready: Ready) -> int:
     port: int = sockets[0].getsockname()[1]
     daemon = DaemonLink(options.socket, options.client)
     application = Application(Access(options.token, port), upstream, daemon)
@@ -311,7 +304,7 @@ async def _serve(
     def started() -> None:
         failure = daemon.failure
         url = f"http://{HOST}:{port}/t/{options.token}"
-        ready(Started(url, upstream.url, f"{failure.message}" if failure is not None else ""))
+        ready(url, upstream.url, failure.message if failure is not None else "")
 
     server = LoopbackServer(application, started)
     async with anyio.create_task_group() as tasks:

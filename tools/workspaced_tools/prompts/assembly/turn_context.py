@@ -75,8 +75,7 @@ class TurnContext:
             LogDamaged: a text of the form `search` is no search.
         """
         self._add_pins(provided)
-        attached = attached_to(artifacts)
-        items = attached.items
+        items, duplicates = attached_to(artifacts)
         self._add_tool_results([item for item in items if _is_result(item)])
         self._add_artifacts([item for item in items if not _is_result(item) and item.artifact.failed is None])
         for item in items:
@@ -86,7 +85,7 @@ class TurnContext:
         self._add_images([item for item in items if item.artifact.kind == "image"])
         if query and any(part.text for part in self.parts if part.kind != PIN):
             self._add(SentPart(FRAME, "query", b.QUERY_FRAME), LayerEntry("query", FRAME, FRAME), shown=False)
-        for artifact in attached.duplicates:
+        for artifact in duplicates:
             self.builder.record(entry_of(artifact, "duplicate", "dropped", artifact.failed))
 
     def _add(self, part: SentPart, entry: LayerEntry, *, segment: str = "", shown: bool = True) -> None:
