@@ -1,18 +1,9 @@
 """Assembles a prompt from a conversation and its gathered inputs: a pure function.
 
-A prompt has five layers, from most to least stable: the runtime's system sections, the context library, this
-turn's context, the history, and the user's words. The first two layers form the system message. The third and the
-fifth form one user message, which results of tools follow. The pipeline decides which layers a prompt has. Nothing
-here reads a file, a clock, a locale or the order of a set, so log and blobs suffice to rebuild any prompt to the
-byte.
-
-A chat's prompt is a transcript that only grows: each turn is repeated as it was sent, with its context, so that a
-prompt begins with the bytes of the prompt before it. Only a compaction shortens it (compaction.py): over budget,
-when asked, when a summary says so, or when it pays. A prompt that needs one is assembled as if
-it were recorded, and it is recorded with the prompt. A compression has no library, and a history of words alone.
-
-The composer's instruction (how to write answers) follows the words of each turn after a blank line; if the user
-wrote nothing, it follows the context, without the label of words. The history has no instruction.
+The first two of the five layers form the system message, the third and the fifth one user message, which results
+of tools follow. Nothing here reads a file, a clock, a locale or the order of a set, so log and blobs suffice to
+rebuild any prompt to the byte. A prompt that needs a compaction is assembled as if it were recorded, and it is
+recorded with the prompt.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,9 +1,7 @@
 """The third layer: what this turn's message brings besides the user's words.
 
 What stands above in its present version is a line, or nothing where nothing has to be said; what changed is a
-unified diff where that is less than half of the whole; else it is whole. In this order: pins; results of tools;
-lines; new or changed artifacts, the active note last; failed ones; the line about notes that have changed since
-they were shown; images.
+unified diff where that is less than half of the whole; else it is whole.
 """
 
 from collections.abc import Callable, Iterable, Sequence

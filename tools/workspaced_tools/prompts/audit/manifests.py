@@ -1,9 +1,4 @@
-"""Manifests of recorded prompts.
-
-A prompt may have been assembled before a note became private, or for another client. So the gate filters a
-manifest for each client (sharing/manifests.py): it leaves out and counts entries of notes that are withheld at
-that time, and subtracts them from the sums.
-"""
+"""Manifests of recorded prompts, unfiltered: what a client may not see the gate takes out."""
 
 from collections.abc import Callable, Iterable
 from typing import Final

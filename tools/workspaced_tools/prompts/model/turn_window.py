@@ -1,8 +1,7 @@
 """The window of earlier messages that a prompt carries, in whole turns.
 
-Of a chat only compactions leave messages out. A compression carries every message that its summary will cover,
-except those that the last summary covers. It also carries messages that compactions left out: no
-summary covers them yet.
+Of a chat only compactions leave messages out. A compression carries all that its summary will cover and the last
+one does not, also what compactions left out.
 """
 
 from collections.abc import Iterable, Sequence

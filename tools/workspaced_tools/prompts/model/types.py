@@ -1,11 +1,7 @@
 """The types of prompt context: inputs and outputs of the assembler.
 
-A `Turn` holds everything that was read for one prompt; the assembler knows the `Turn` and the `Conversation`, and
-nothing else. Texts are blobs, named by their sha256. A prompt is a function of these, so log and blobs suffice to
-rebuild any prompt.
-
-A pipeline says which parts a prompt has by its purpose. A chat has all layers: earlier attachments are in the
-library, and the turn refers to them. A compression is the history alone, for a model to summarise.
+The assembler knows a `Turn` and its `Conversation`, and nothing else. Texts are blobs, named by their sha256. A
+chat has all layers; a compression is the history alone, for a model to summarise.
 """
 
 from collections.abc import Callable

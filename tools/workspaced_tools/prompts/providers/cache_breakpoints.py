@@ -3,9 +3,7 @@
 Anthropic writes its cache at the marks, and reads what an earlier request wrote at one of them
 (platform.claude.com/docs/en/build-with-claude/prompt-caching). Each request begins with the one before it, so the
 marks are after the runtime's own system prompt, the library, the last message of the request before, and the last
-message of all.
-
-These are at most four, as many as it takes.
+message of all: at most four, as many as it takes.
 """
 
 from collections.abc import Iterator, Sequence
