@@ -1,4 +1,4 @@
-"""Rebuilds prompts from the conversation as of `asOfSeq` and the recorded inputs, by the log and its blobs alone."""
+"""Rebuilds prompts by the log and its blobs alone: from the conversation as of `asOfSeq` and the inputs."""
 
 from collections import Counter, deque
 from hashlib import sha256
