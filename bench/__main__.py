@@ -53,7 +53,6 @@ from . import (
     vscode,
     walk,
 )
-from . import next as next_notes
 from .compare import CannotCompare, compare
 from .daemon import Place, place
 from .measure import FULL, QUICK, Figure, progress
@@ -108,7 +107,6 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "ide": editor_link.figures,
     "inspector": inspector.figures,
     "replication": replication.figures,
-    "next": next_notes.guesses,
     "overlay": overlay.figures,
     "replay.library": library.figures,
     "proxy": proxy.figures,

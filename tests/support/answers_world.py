@@ -74,7 +74,7 @@ def session(make: Factory) -> Daemon:
         context.start(
             conversation="talk", provider="openai", model="some", context_window=100_000, output_reserve=1_000
         )
-        context.pin("talk", "next", "next-notes")
+        context.pin("talk", "seen", "workspace")
         for number, note in enumerate(("a.md", "日記/今日.md"), start=1):
             attached = [{"kind": "note", "id": note}]
             said = {"id": f"m{number}", "role": "user", "text": f"What of {note}? ſ", "attachments": attached}

@@ -300,9 +300,9 @@ class Talk:
         before = r.Reader(self._searches)
         before.known, before.once, before.active = dict(reader.known), set(reader.once), reader.active
         before.pins, before.failed_pins = dict(reader.pins), set(reader.failed_pins)
-        standing = {text for kind, _, text in reader.once if kind == "image"}
+        standing = {(name, text) for kind, name, text in reader.once if kind == "image"}
         images = [(each.id, text) for each, text in now if each.tag == "image" and text is not None]
-        self._images[messages[-1]["id"]] = [each for each in images if each[1] not in standing]
+        self._images[messages[-1]["id"]] = [each for each in images if each not in standing]
         seen = self._read_message(reader, messages[-1])
         return Reading(
             before, reader, library, seen, earlier, told, bodies.of_prompt({"messages": words}).messages
@@ -358,12 +358,10 @@ class Talk:
         if before.says(thing, content) == content:
             is_said_before = each.is_active and before.active == each.id
             assert [one.how for one in mine] == ["line"] * (not is_said_before), (each, mine)
-            assert all(one.other == "" for one in mine)
         else:
             [one] = mine
             is_known = before.says(thing) is not None
-            assert one.how in ({"newer", "changes", "line"} if is_known else {"whole", "line"})
-            assert one.how != "line" or one.other
+            assert one.how in ({"newer", "changes"} if is_known else {"whole"})
             assert one.how != "changes" or len(one.text) < len(content) / 2
         assert all((one.kind == "Active note") == each.is_active for one in mine if one.how == "line")
 

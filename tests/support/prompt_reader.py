@@ -17,7 +17,7 @@ Thing = tuple[str, str]
 """A kind and an id; the active note is a note."""
 _VERSIONED = frozenset({"note", "url", "pdf", "file", "dataview"})
 _KINDS = _VERSIONED | {"selected_text", "skill", "image"}
-_LINE = re.compile(r"(?P<what>Attached|Active note): (?P<id>.+?) \(above(?: as (?P<other>.+))?\)")
+_LINE = re.compile(r"(?P<what>Attached|Active note): (?P<id>.+?) \(above\)")
 _BRACKETS = re.compile(
     r"\[(?P<what>Attachment unavailable|Image unavailable|Pinned context unavailable|No longer pinned|Left out"
     r"|Find it in the context library above): "
@@ -42,8 +42,6 @@ class Seen(NamedTuple):
     kind: str
     id: str
     text: str = ""
-    other: str = ""
-    """The id under which it stands above, where that is another one."""
 
 
 class Reader:
@@ -149,7 +147,7 @@ class Reader:
             self.active = None
             return Seen("none_active", "note", "")
         if match := _LINE.fullmatch(text):
-            return self._line(match["what"], plain(match["id"]), plain(match["other"] or ""))
+            return self._line(match["what"], plain(match["id"]))
         if match := _BRACKETS.fullmatch(text):
             return self._bracket(match["what"], plain(match["id"]), text)
         if match := _CHANGED.fullmatch(text):
@@ -160,18 +158,13 @@ class Reader:
             return Seen("named", "changes", "changes", "\n".join(f"{name}\t{what}" for name, what in named))
         raise AssertionError(f"nothing besides: {text!r}")
 
-    def _line(self, what: str, name: str, other: str) -> Seen:
-        """It points to something that stands, and so the thing says what that says."""
-        found = [thing for thing in self.known if thing[1] == (other or name)]
-        once = [each for each in self.once if each[1] == (other or name)]
-        assert found or once, f"{name} points to nothing"
-        if other:
-            self.known |= {(kind, name): self.known[kind, other] for kind, _ in found}
-            self.once |= {(kind, name, text) for kind, _, text in once}
+    def _line(self, what: str, name: str) -> Seen:
+        """It points to something that stands."""
+        assert any(each[1] == name for each in (*self.known, *self.once)), f"{name} points to nothing"
         if what == "Active note":
             assert ("note", name) in self.known
             self.active = name
-        return Seen("line", what, name, other=other)
+        return Seen("line", what, name)
 
     def _bracket(self, what: str, name: str, text: str) -> Seen:
         if what == "Find it in the context library above":

@@ -147,8 +147,6 @@ PROVIDED_NOTES_MAX: Final = 100
 PROVIDED_CHANGES_MAX: Final = 10
 CONTEXT_TOKENS_MAX: Final = 1_000_000_000
 """Of a context window, and of one count of a provider's."""
-SUMMARY_TOKENS_MAX: Final = 300
-"""A longer summary of a conversation is included whole, with a warning."""
 
 # What an agent is told without asking.
 VOLUNTEERED_BYTES_MAX: Final = 6_000

@@ -24,8 +24,6 @@ CODES: Final[dict[str, Wire]] = {
     "UNKNOWN_MESSAGE": Wire(-32602, 2),
     "UNKNOWN_BLOB": Wire(-32602, 2),
     "UNKNOWN_SHAPE": Wire(-32602, 2),
-    "UNKNOWN_AGENT": Wire(-32602, 2),
-    "AGENT_INVALID": Wire(-32602, 1),
     "SHARING_OFF": Wire(-32602, 1),
     "CONFLICT": Wire(4001, 1),
     "BUSY": Wire(4002, 5),
@@ -125,10 +123,6 @@ class UnknownConversation(WorkspacedError):
 
 class UnknownMessage(WorkspacedError):
     code = "UNKNOWN_MESSAGE"
-
-
-class AgentInvalid(WorkspacedError):
-    code = "AGENT_INVALID"
 
 
 class RequestError(WorkspacedError):

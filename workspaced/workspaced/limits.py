@@ -96,11 +96,7 @@ MESSAGES_PER_CONVERSATION_MAX: Final = 5_000
 ATTACHMENTS_PER_MESSAGE_MAX: Final = 200
 PINS_PER_CONVERSATION_MAX: Final = 100
 CONTEXT_NAME_CHARS_MAX: Final = 200
-"""Names of providers, models, tools, skills and roles."""
-ROLE_SYSTEM_CHARS_MAX: Final = 100_000
-ROLES_IN_SETTINGS_MAX: Final = 200
-ROLE_NOTES_LISTED_MAX: Final = 200
-"""Notes that are read for a list of roles. A note beyond them is a role too."""
+"""Names of providers, models, tools and skills."""
 ASSEMBLE_ATTEMPTS_MAX: Final = 4
 """Attempts at a prompt while its conversation changes each time; then the request fails."""
 

@@ -147,24 +147,10 @@ export interface Overlay extends Recorded {
 /** A purpose of a prompt. */
 export type Pipeline = NonNullable<ContextAssembleParams["pipeline"]>;
 
-/** A role that a conversation may begin with; what it does not have is absent. */
-export interface AgentRole {
-  readonly name: string;
-  readonly source: "settings" | "note";
-  /** Of a role that is a note. */
-  readonly path?: string;
-  readonly tools?: readonly string[];
-  /** Their kinds. */
-  readonly pins?: readonly string[];
-  /** Why it cannot be used. */
-  readonly problem?: string;
-}
-
 /** What the methods answer, by their names. */
 export interface MethodResults {
   /** With `sha256` once the text is complete. */
   "workspaced/blob/put": { readonly bytes: number; readonly sha256?: string };
-  "workspaced/context/agents": Recorded & { readonly agents: readonly AgentRole[]; readonly total: number };
   "workspaced/context/assemble": Prompt;
   "workspaced/context/end": Recorded;
   "workspaced/context/export": Exported;
@@ -176,11 +162,7 @@ export interface MethodResults {
   "workspaced/context/overlay/confirm": { readonly recorded: boolean };
   "workspaced/context/overlay/finished": { readonly recorded: boolean; readonly reason: string | null };
   "workspaced/context/pin": Recorded;
-  /** With `agent` what its role gave: null where it gave nothing, or the parameters did. */
-  "workspaced/context/start": Recorded & {
-    readonly conversation: string;
-    readonly agent?: { readonly tools: readonly string[] | null };
-  };
+  "workspaced/context/start": Recorded & { readonly conversation: string };
   "workspaced/context/summary": Recorded;
   "workspaced/context/unpin": Recorded;
   "workspaced/context/usage": Recorded;

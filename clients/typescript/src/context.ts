@@ -1,6 +1,6 @@
 /** Conversations of a runtime, and their prompts. */
 
-import type { AgentRole, Exported, Imported, MethodName, MethodResults, Recorded } from "./api.js";
+import type { Exported, Imported, MethodName, MethodResults, Recorded } from "./api.js";
 import type {
   ContextAssembleParams,
   ContextImportParams,
@@ -37,11 +37,6 @@ export class Context {
   /** Begins a conversation and settles with its id; of one that was begun, the settings are these from now on. */
   async start(params: ContextStartParams): Promise<string> {
     return (await this.#ask("workspaced/context/start", params)).conversation;
-  }
-
-  /** The roles that `start` may name as its `agent`, with the tools of each. */
-  async agents(vault?: string): Promise<readonly AgentRole[]> {
-    return (await this.#ask("workspaced/context/agents", vault === undefined ? {} : { vault })).agents;
   }
 
   /** Sends a text too long for one request; settles with the sha256 by which a message names it (`textSha256`). */

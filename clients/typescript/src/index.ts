@@ -18,7 +18,6 @@ export { newId } from "./ids.js";
 export { overlayFetch, type OverlayOptions } from "./overlay/fetch.js";
 export { type Subscription } from "./subscription.js";
 export type {
-  AgentRole,
   Clock,
   ConnectionState,
   ConnectOptions,

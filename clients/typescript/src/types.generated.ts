@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006 | 4007 | 4008;
   readonly message: string;
   readonly data: {
-    readonly code: "AGENT_INVALID" | "ALREADY_LINKED" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BUDGET_EXCEEDED" | "BUSY" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_CREATOR" | "NOT_DELIVERED" | "NOT_LINKED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "READ_ERROR" | "READ_ONLY" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "ALREADY_LINKED" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BUDGET_EXCEEDED" | "BUSY" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_CREATOR" | "NOT_DELIVERED" | "NOT_LINKED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "READ_ERROR" | "READ_ONLY" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -378,7 +378,7 @@ export interface ContextPinnedEvent {
   readonly vault: string | null;
   readonly data: {
     readonly id: string;
-    readonly kind: "folder" | "linked-files" | "next-notes" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
+    readonly kind: "folder" | "linked-files" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
     readonly path?: string | null;
     readonly folder?: string | null;
     /** (pattern ^[0-9a-f]{64}$) */
@@ -483,7 +483,7 @@ export interface ConversationStartedEvent {
     readonly contextWindow: number;
     readonly outputReserve: number;
     readonly sections?: ReadonlyArray<{
-      readonly name: "environment" | "memory" | "project" | "skills" | "system";
+      readonly name: "environment" | "memory" | "skills" | "system";
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256: string;
     }>;
@@ -1415,11 +1415,6 @@ export interface CallsParams {
 
 export type ClientsParams = Record<string, never>;
 
-export interface ContextAgentsParams {
-  /** (minLength 1, maxLength 128) */
-  readonly vault?: string | null;
-}
-
 export interface ContextAssembleParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -1592,7 +1587,7 @@ export interface ContextPinParams {
   readonly conversation: string;
   /** (minLength 1, maxLength 128) */
   readonly id: string;
-  readonly kind: "folder" | "linked-files" | "next-notes" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
+  readonly kind: "folder" | "linked-files" | "note" | "open-files" | "recent-changes" | "text" | "workspace";
   /** (minLength 1, maxLength 1024) */
   readonly path?: string | null;
   /** (maxLength 1024) */
@@ -1613,13 +1608,10 @@ export interface ContextStartParams {
   readonly conversation?: string | null;
   /** (minLength 1, maxLength 128) */
   readonly vault?: string | null;
-  /** (minLength 1, maxLength 200) */
-  readonly agent?: string | null;
-  readonly system?: string | null;
+  /** (default "") */
+  readonly system?: string;
   /** (default "") */
   readonly memory?: string;
-  /** (default "") */
-  readonly project?: string;
   /** (default true) */
   readonly environment?: boolean;
   /** (maxItems 500) */
@@ -1628,7 +1620,6 @@ export interface ContextStartParams {
     readonly name: string;
     /** (default "") */
     readonly description?: string;
-    readonly text?: string | null;
   }>;
   readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
   /** (default "") */
@@ -3087,7 +3078,6 @@ export interface MethodParams {
   "workspaced/call": CallParams;
   "workspaced/calls": CallsParams;
   "workspaced/clients": ClientsParams;
-  "workspaced/context/agents": ContextAgentsParams;
   "workspaced/context/assemble": ContextAssembleParams;
   "workspaced/context/end": ContextEndParams;
   "workspaced/context/export": ContextExportParams;

@@ -103,18 +103,3 @@ test("a long text is uploaded in parts that break no character, and a message na
   await context.message(chat, { role: "user", textSha256 });
   assert.ok(sent(await context.assemble(chat, { layers: false })).includes("🌲漢字"));
 });
-
-test("a role gives what the caller does not, and an unknown one is refused with those that there are", async () => {
-  const agents = { reviewer: { system: "You review.", tools: ["search_workspace"] } };
-  const own = await Daemon.start({ env: { WORKSPACED_AGENTS: JSON.stringify(agents) } });
-  const client = await own.client();
-  const started = await client.request("workspaced/context/start", { ...SETTINGS, agent: "reviewer" });
-  assert.deepEqual(started.agent, { tools: ["search_workspace"] });
-  await client.context.message(started.conversation, { role: "user", text: "And?" });
-  assert.match(sent(await client.context.assemble(started.conversation)), /You review\./);
-  assert.deepEqual(await client.context.agents(), [
-    { name: "reviewer", source: "settings", tools: ["search_workspace"] },
-  ]);
-  const error = await failure(client.context.start({ ...SETTINGS, agent: "nobody" }));
-  assert.ok(error instanceof RemoteError && error.code === "UNKNOWN_AGENT" && error.hint === "Roles: reviewer.");
-});

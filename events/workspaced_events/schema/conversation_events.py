@@ -28,9 +28,7 @@ Pipeline = Literal["chat", "compression"]
 """A prompt's purpose: decides its layers and how it is kept within the budget."""
 Form = Literal["text", "search"]
 """The format of an inline text: plain text, or the JSON of a search (prompts/sources/search_block.py)."""
-ProviderKind = Literal[
-    "text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes", "next-notes"
-]
+ProviderKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
 PartKind = Literal[ArtifactKind, "pin", "changes"]
 """A part of a turn's context: an artifact, what a pin gave, or the line that names changed notes."""
 """For how long a provider is asked to cache a prefix."""
@@ -41,7 +39,7 @@ Promotion = Literal["at_fold", "each_turn"]
 class Section(msgspec.Struct, frozen=True, rename="camel"):
     """A part of the first layer."""
 
-    name: Literal["system", "memory", "project", "environment", "skills"]
+    name: Literal["system", "memory", "environment", "skills"]
     text_sha256: Sha256
 
 

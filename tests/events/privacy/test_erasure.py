@@ -524,7 +524,7 @@ class Talk:
         self.desk._submit([Action(data, blobs=tuple(text.encode() for text in texts))])
 
     def start(self, *sections: str, tools: str | None = None) -> None:
-        parts = tuple(c.Section("project", named(text)) for text in sections)
+        parts = tuple(c.Section("system", named(text)) for text in sections)
         used = {"provider": "p", "model": "m", "context_window": 9, "output_reserve": 1, "sections": parts}
         data = c.ConversationStarted(
             conversation=self.talk, tools_sha256=named(tools) if tools is not None else None, **used

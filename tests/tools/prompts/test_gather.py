@@ -301,10 +301,7 @@ EVERYTHING: list[tuple[AttachmentKind, str]] = [
 PINS = [
     Provider("note", "note", NoteId("keep/s.md")),
     *(Provider(f"in {folder}", "folder", folder=folder) for folder in ("keep", "")),
-    *(
-        Provider(kind, kind)
-        for kind in ("workspace", "open-files", "linked-files", "recent-changes", "next-notes")
-    ),
+    *(Provider(kind, kind) for kind in ("workspace", "open-files", "linked-files", "recent-changes")),
     Provider("links", "linked-files", NoteId("links.md")),
     Provider("its links", "linked-files", NoteId("keep/s.md")),
 ]
@@ -351,7 +348,6 @@ def test_a_client_with_names_gets_no_text(make_world: Any) -> None:
         "in ",
         "workspace",
         "open-files",
-        "next-notes",
     ]
     assert set(given.values()) == {None, "NAMES_ONLY"}
 

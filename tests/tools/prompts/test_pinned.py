@@ -10,7 +10,6 @@ from support.attachments import blocks_in
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Provider
-from workspaced_events.projections.visits import Visit
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 from workspaced_tools.prompts.model.types import Provided
 from workspaced_tools.prompts.sources.pinned import OTHERS, provide
@@ -103,48 +102,17 @@ def test_as_many_whole_notes_as_have_room_then_names(world: Any, kind: Any, toke
     assert provide(Provider("p", kind), world.reading(pinned_tokens=tokens)) == found
 
 
-def visited(*notes: str) -> list[Visit]:
-    """Visits of a minute each, one after the other."""
-    times = [f"2026-03-01T{8 + at // 60:02}:{at % 60:02}:00.000000Z" for at in range(len(notes) + 1)]
-    return [Visit(NoteId(note), at + 1, times[at], times[at + 1]) for at, note in enumerate(notes)]
-
-
-NEXT_NOTES = Provider("p", "next-notes")
-
-
-def test_next_notes_are_what_followed_the_active_note_three_times_in_one_line(world: Any, given_by: Given) -> None:
-    world.visits = visited(*("plan.md", "work/deep/c.md", "work/b.md") * 3, "plan.md", "one/Twin.md", "plan.md")
-    assert given_by(NEXT_NOTES) == "Usually opened next: work/b.md, work/deep/c.md (Sea)"
-    assert provide(NEXT_NOTES, world.reading()).notes == ("work/b.md", "work/deep/c.md")
-    world.visits = visited(*("plan.md", "work/deep/c.md", "work/b.md") * 2, "plan.md")
-    assert given_by(NEXT_NOTES) is None
-
-
-def test_next_notes_never_name_a_withheld_note(make_world: Any) -> None:
-    files = {"on.md": "", "open.md": "", "keep/secret.md": ""}
-    world = make_world(files, deny=["keep/"], active="on.md")
-    world.visits = visited(*("on.md", "keep/secret.md", "open.md") * 3, "on.md")
-    assert world.texts(provide(NEXT_NOTES, world.reading()).text_sha256) == "Usually opened next: open.md"
-    hidden = make_world(files, deny=["keep/"], active="keep/secret.md")
-    hidden.visits = visited(*("keep/secret.md", "open.md") * 4, "keep/secret.md")
-    assert provide(NEXT_NOTES, hidden.reading()) == Provided("p", "next-notes")
-
-
 # -- what was looked at --
 
 EVERY = [
     Provider("t", "text", text_sha256="0" * 64),
     Provider("n", "note", NoteId("plan.md")),
     Provider("f", "folder", folder="work"),
-    *(
-        Provider(kind, kind)
-        for kind in ("workspace", "linked-files", "open-files", "recent-changes", "next-notes")
-    ),
+    *(Provider(kind, kind) for kind in ("workspace", "linked-files", "open-files", "recent-changes")),
 ]
 
 
 def test_what_was_looked_at_is_told(world: Any) -> None:
-    world.visits = visited(*("plan.md", "work/b.md") * 3, "plan.md")
     found = {pin.id: provide(pin, world.reading()).notes for pin in EVERY}
     assert found == {
         "t": (),
@@ -154,7 +122,6 @@ def test_what_was_looked_at_is_told(world: Any) -> None:
         "linked-files": ("plan.md", "work/b.md", "work/deep/c.md"),
         "open-files": ("plan.md", "work/b.md", "work/deep/c.md"),
         "recent-changes": ("one/Twin.md", "plan.md", "two/Twin.md", "work/b.md", "work/deep/c.md"),
-        "next-notes": ("work/b.md",),
     }
 
 

@@ -43,7 +43,6 @@ PINS: tuple[tuple[c.ProviderKind, dict[str, Any]], ...] = (
     ("workspace", {}),
     ("linked-files", {}),
     ("recent-changes", {}),
-    ("next-notes", {}),
 )
 Step = tuple[int, int, int]
 steps = st.tuples(st.integers(0, 99), st.integers(0, 9_999), st.integers(0, 9_999))

@@ -200,7 +200,7 @@ def test_a_prompt_holds_it_where_a_message_attaches_it_by_name_and_from_then_on(
     assert "xyzzy" not in talk(talking, message="m3"), "until it is withheld"
 
 
-KINDS = ("workspace", "open-files", "recent-changes", "next-notes", "linked-files")
+KINDS = ("workspace", "open-files", "recent-changes", "linked-files")
 
 
 @pytest.mark.fault(row=67)

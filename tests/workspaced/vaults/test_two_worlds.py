@@ -116,7 +116,7 @@ QUERIES = (
 )
 """Also such as some notes hold in part: how rare a word is tells nothing of the secret."""
 PINS: tuple[Json, ...] = (
-    *({"kind": kind} for kind in ("workspace", "open-files", "recent-changes", "next-notes", "linked-files")),
+    *({"kind": kind} for kind in ("workspace", "open-files", "recent-changes", "linked-files")),
     {"kind": "linked-files", "path": "home.md"},
     {"kind": "folder", "folder": "keep"},
     {"kind": "folder", "folder": ""},

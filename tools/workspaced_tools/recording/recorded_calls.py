@@ -54,19 +54,14 @@ class Wanted(msgspec.Struct, frozen=True):
 
     def takes(self, event: Event) -> bool:
         """Whether the event is a call that passes the filter."""
-        called = event.data
+        called, since = event.data, self.since
         return (
             isinstance(called, ToolCalled)
-            and not self._is_before(event)
+            and (since is None or (event.seq >= since if isinstance(since, int) else event.time >= since))
             and (self.tool is None or called.tool == self.tool)
             and (self.caller is None or client_key(called.caller) == client_key(self.caller))
             and not (self.failed and called.ok)
         )
-
-    def _is_before(self, event: Event) -> bool:
-        if self.since is None:
-            return False
-        return event.seq < self.since if isinstance(self.since, int) else event.time < self.since
 
 
 def checked_call(event: Event | None, seq: int) -> Event:
@@ -279,22 +274,15 @@ def brief(value: str | msgspec.Raw) -> str:
     return text if len(text) <= _CHARS_SHOWN else f"{text[:_CHARS_SHOWN]}..."
 
 
-class ShownText(msgspec.Struct, frozen=True):
-    """The text of a note in an answer."""
-
-    note: NoteId
-    content: str
-
-
-def texts_of(result: bytes) -> list[ShownText]:
-    """The texts of notes in an answer, in its order."""
-    found: list[ShownText] = []
+def texts_of(result: bytes) -> list[tuple[NoteId, str]]:
+    """Notes in an answer and their texts, in its order."""
+    found: list[tuple[NoteId, str]] = []
 
     def collect(value: Any) -> None:
         if isinstance(value, dict):
             note, content = value.get("id"), value.get("content")
             if isinstance(note, str) and isinstance(content, str):
-                found.append(ShownText(NoteId(note), content))
+                found.append((NoteId(note), content))
                 return
         for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             collect(each)

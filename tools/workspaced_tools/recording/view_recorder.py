@@ -17,7 +17,6 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 
 from ..notes.name_only import NameOnly
@@ -190,7 +189,8 @@ def _exchange(question: Question[Any], answer: Any, keep: Keep) -> Exchange:
             encoded = msgspec.json.encode(RecordedVersion(answer.seq, answer.at, note))
         case Visits():
             every, shared = answer
-            encoded = msgspec.json.encode(_visits_left_out(every, shared))
+            notes, seen = dict.fromkeys(visit.note for visit in every), {visit.note for visit in shared}
+            encoded = msgspec.json.encode(positions_left_out(notes, seen) if shared is not every else ())
         case Images():
             encoded = msgspec.json.encode(_recorded_images(answer, keep))
         case _:
@@ -209,13 +209,6 @@ def _recorded_images(answer: NoteImages, keep: Keep) -> RecordedImages:
         else:
             images.append(each)
     return RecordedImages(tuple(images), answer.total)
-
-
-def _visits_left_out(every: Sequence[Visit], shared: Sequence[Visit]) -> tuple[int, ...]:
-    """The positions, among all visited notes, of the notes whose visits are withheld."""
-    if shared is every:
-        return ()
-    return positions_left_out({visit.note: None for visit in every}, {visit.note for visit in shared})
 
 
 def _recorded_read(found: Note | NoteFailure, keep: Keep) -> bytes:

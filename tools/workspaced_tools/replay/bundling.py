@@ -95,7 +95,8 @@ def named_blobs(part: Slice) -> Iterator[str]:
             yield data.result_sha256
             if data.arguments_sha256 is not None:
                 yield data.arguments_sha256
-            yield from _content_read(part, data.inputs_sha256)
+            if (recording := _recording(part, data.inputs_sha256)) is not None:
+                yield from blobs_read(recording)
 
 
 def conversation_blobs(part: Slice) -> Iterator[str]:
@@ -126,13 +127,6 @@ def _texts_of(part: Slice, name: str, kind: type[Turn | SentTurn]) -> Iterator[s
             yield from blobs_named(msgspec.json.decode(content, type=kind))
     except (LogDamaged, msgspec.MsgspecError):
         return
-
-
-def _content_read(part: Slice, inputs: str) -> Iterator[str]:
-    """The texts and images that a call read."""
-    recording = _recording(part, inputs)
-    if recording is not None:
-        yield from blobs_read(recording)
 
 
 def _recording(part: Slice, inputs: str) -> Recording | None:

@@ -5,7 +5,7 @@ recording gets `NOT_RECORDED`, and its answer differs; verification of a log fin
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, Final, get_args
 
@@ -285,14 +285,11 @@ class RecordedVault:
         self._visits = visits
 
     def ask(self, question: Question[R]) -> R:
-        answer = self._answers.to(question)
-        result: R = _visits_without(self._visits, answer) if type(question) is Visits else answer
+        answer: Any = self._answers.to(question)
+        if type(question) is Visits:
+            left_out = set(answer)  # positions among all visited notes
+            notes = dict.fromkeys(visit.note for visit in self._visits)
+            gone = {note for at, note in enumerate(notes) if at in left_out}
+            answer = [visit for visit in self._visits if visit.note not in gone] if gone else self._visits
+        result: R = answer
         return result
-
-
-def _visits_without(visits: Sequence[Visit], left_out: Iterable[int]) -> Any:
-    """The visits, without those of the notes at the positions `left_out` among all visited notes."""
-    positions = set(left_out)
-    notes = dict.fromkeys(visit.note for visit in visits)
-    gone = {note for at, note in enumerate(notes) if at in positions}
-    return [visit for visit in visits if visit.note not in gone] if gone else visits

@@ -83,7 +83,10 @@ class PastVault:
             case NoteCount():
                 answer = self._note_count(question)
             case IndexState():
-                answer = self._index_state(question)
+                try:
+                    answer = str(self._past.own(question))
+                except NotAsked:
+                    answer = self._past.index_state()
             case _:
                 answer = self._answer(question)
         result: R = answer
@@ -143,7 +146,8 @@ class PastVault:
             found = self._past.answer(question)
             if found.candidates:  # their order goes by the state
                 raise self._past.nobody_asked(question) from None
-        if self._withheld(_path_of(question.source)):
+        source = unicodedata.normalize("NFC", question.source.strip().removeprefix("./"))
+        if self._withheld(NoteId(source if source[-3:].lower() == ".md" else f"{source}.md")):
             raise self._past.nobody_asked(question)
         shown: Resolution = self._shown(question, found)
         return shown
@@ -171,12 +175,6 @@ class PastVault:
         except NotAsked:
             count = self._past.note_count()
         return count
-
-    def _index_state(self, question: IndexState) -> str:
-        try:
-            return str(self._past.own(question))
-        except NotAsked:
-            return self._past.index_state()
 
     def _answer(self, question: Question[Any]) -> Any:
         """
@@ -224,12 +222,6 @@ def _may_count_others(answer: Any) -> bool:
         case VaultOverview():
             return True
     return False
-
-
-def _path_of(source: str) -> NoteId:
-    """The path that the source of a reference names, with or without `.md`."""
-    path = unicodedata.normalize("NFC", source.strip().removeprefix("./"))
-    return NoteId(path if path[-3:].lower() == ".md" else f"{path}.md")
 
 
 def _missing(note: NoteId) -> NoteFailure:

@@ -148,7 +148,8 @@ def decode_reads(recording: Recording) -> RecordedReads:
     answers: list[tuple[Key, Exchange]] = []
     for exchange in reversed(recording.asked):
         if exchange.ask != Read.name:
-            if not _is_accident(exchange):
+            # An accident says nothing about the vault.
+            if exchange.raised is None or exchange.raised.type not in ("Exception", "Busy", ReadFailed.__name__):
                 answers.append(((exchange.ask, bytes(exchange.question)), exchange))
         elif exchange.raised is None:
             kept += [each for each in _READ_LIST.decode(exchange.answer) if not isinstance(each, RecordedName)]
@@ -166,8 +167,3 @@ def _names_in(exchange: Exchange) -> list[tuple[NoteId, NoteRef | None]]:
             reference = _ASKED_REFERENCE.decode(exchange.question).reference
             return [(NoteId(reference), None)]
     return []
-
-
-def _is_accident(exchange: Exchange) -> bool:
-    """Whether the answer is an error that says nothing about the vault."""
-    return exchange.raised is not None and exchange.raised.type in ("Exception", "Busy", ReadFailed.__name__)

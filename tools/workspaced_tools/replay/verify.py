@@ -193,7 +193,12 @@ def verify(
                 except StateNotRetained:
                     later.setdefault(event.data.tail, []).append(event)
             elif isinstance(event.data, PromptAssembled | PromptOverlaid) and each_prompt is not None:
-                each_prompt(_rebuilt(source, moments, event))
+                is_whole = isinstance(event.data, PromptAssembled)
+                each_prompt(
+                    verify_prompt(source, moments, event)
+                    if is_whole
+                    else verify_overlaid(source, moments.state.insertions, event)
+                )
             elif isinstance(event, UnknownEvent):
                 each_unknown(event)
 
@@ -290,12 +295,6 @@ def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, an
 
 class _Success(msgspec.Struct):
     success: bool
-
-
-def _rebuilt(source: Source, moments: Moments, event: Event) -> Rebuilt:
-    if isinstance(event.data, PromptOverlaid):
-        return verify_overlaid(source, moments.state.insertions, event)
-    return verify_prompt(source, moments, event)
 
 
 def verify_prompt(source: Source, moments: KnownMoments, event: Event) -> Rebuilt:

@@ -56,14 +56,10 @@ class _Answer(msgspec.Struct, frozen=True):
     data: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Text(msgspec.Struct, frozen=True):
-    text: str | None = None
-
-
 def text_told(tool: str, answer: bytes) -> bytes:
     """What somebody was told by an answer of a hidden tool: its text, or its values as JSON."""
     data = bytes(msgspec.json.decode(answer, type=_Answer).data)
-    return (msgspec.json.decode(data, type=_Text).text or "").encode() if tool == VOLUNTEER.name else data
+    return (msgspec.json.decode(data).get("text") or "").encode() if tool == VOLUNTEER.name else data
 
 
 def volunteer_context(view: View, arguments: VolunteerContext) -> Answer[Volunteered]:

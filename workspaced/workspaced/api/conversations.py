@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from workspaced_events.journal.actions import Plan
 from workspaced_events.limits import ID_CHARS_MAX
+from workspaced_tools.prompts.providers.tool_definitions import kept_form
 
 from ..ipc.jsonrpc import RequestId
 from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, UNCHANGED_REASONS_MAX
@@ -59,20 +60,12 @@ def answering(
 
 async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any:
     service = session.service
-    started = await starting.start(service, params, session.client)
-    answer: dict[str, Any] = {"conversation": started.conversation, "clock": service.tail.clock()}
-    if started.role is not None:
-        answer["agent"] = {"tools": started.tools}
-    if started.not_kept:
-        what = ", ".join(started.not_kept)
+    conversation = await starting.start(service, params, session.client)
+    answer: dict[str, Any] = {"conversation": conversation, "clock": service.tail.clock()}
+    if not_kept := kept_form(params.tools or [])[1]:
+        what = ", ".join(not_kept)
         answer["warnings"] = [f"Credentials are not kept: {what}. Put them into the request that you send."]
     return answer
-
-
-async def agents(session: Session, _id: RequestId | None, params: p.Agents) -> Any:
-    service = session.service
-    listed = await starting.agents(service, params, session.client)
-    return {"agents": listed.agents, "total": listed.total, "clock": service.tail.clock()}
 
 
 async def message(session: Session, _id: RequestId | None, params: p.Messages) -> Any:
@@ -162,8 +155,8 @@ async def overlay_confirm(session: Session, _id: RequestId | None, params: Overl
 
 async def overlay_finished(session: Session, _id: RequestId | None, params: OverlayFinished) -> Any:
     overlays = session.service.overlays
-    made = await overlays.finished(params.token, params.form, params.usage, params.response_id)
-    return {"recorded": made.recorded, "reason": made.reason}
+    recorded, reason = await overlays.finished(params.token, params.form, params.usage, params.response_id)
+    return {"recorded": recorded, "reason": reason}
 
 
 def overlay_unchanged(session: Session, _id: RequestId | None, params: OverlayUnchanged) -> Any:
@@ -174,7 +167,6 @@ def overlay_unchanged(session: Session, _id: RequestId | None, params: OverlayUn
 METHODS: Final = {
     "workspaced/blob/put": Method(PutBlob, put_blob),
     "workspaced/context/start": Method(p.Start, start),
-    "workspaced/context/agents": Method(p.Agents, agents),
     "workspaced/context/message": Method(p.Messages, message),
     "workspaced/context/pin": Method(p.Pin, recording(commands.pin)),
     "workspaced/context/unpin": Method(p.Unpin, recording(commands.unpin)),

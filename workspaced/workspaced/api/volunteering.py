@@ -13,7 +13,7 @@ from ..ipc.params import Params
 from ..limits import CLIENT_NAME_CHARS_MAX
 from ..service.service import Service
 from ..service.session import Method, Session
-from ..volunteering.volunteering import Offered, OfferedEditor, SessionKey
+from ..volunteering.volunteering import Offered, SessionKey
 
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
 SessionName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -69,12 +69,12 @@ async def volunteer(session: Session, _id: RequestId | None, params: Volunteer) 
 async def editor(session: Session, _id: RequestId | None, params: VolunteerEditor) -> Any:
     service = session.service
     vault = service.vault_of(params.folders)
-    offered = OfferedEditor(None, reason="otherVault")
+    offered = Offered(None, reason="otherVault")
     if vault is not None:
         key = SessionKey.of(params.client, params.session, vault)
         offered = await service.volunteering.offer_editor(key, params.client, params.event, part=params.part)
     return {
-        "view": msgspec.Raw(offered.view) if offered.view is not None else None,
+        "view": msgspec.Raw(offered.text) if offered.text is not None else None,
         "token": offered.token,
         "reason": offered.reason,
         "clock": service.tail.clock(),

@@ -42,7 +42,6 @@ GROUPS: Final = {
         "watch": ("cli.workspace.state", "Follow events as they are recorded."),
         "tools": ("cli.workspace.tools", "List the tools agents may call."),
         "call": ("cli.workspace.tools", "Call a tool as an agent would."),
-        "agents": ("roles.command", "List the roles that conversations may begin with."),
         "context": (
             "cli.prompts.context",
             "What prompts held, layer by layer, and what became of the provider's cache.",

@@ -17,11 +17,10 @@ Result = TypeVar("Result")
 
 
 class Skill(TypedDict, total=False):
-    """A skill that the model may request. Needs `name`. With `text` it is always on."""
+    """A skill that the model may request. Needs `name`."""
 
     name: str
     description: str
-    text: str
 
 
 class Document(TypedDict):
@@ -114,10 +113,8 @@ class ConversationSettings(TypedDict, total=False):
     output_reserve: Required[int]
     conversation: str | None
     vault: str | None
-    agent: str | None
     system: str | None
     memory: str | None
-    project: str | None
     environment: bool | None
     skills: Sequence[Skill] | None
     tools: Sequence[Mapping[str, Any]] | None
@@ -135,24 +132,15 @@ class ContextMethods(Generic[Result]):
         self._call = call
 
     def start(self, **settings: Unpack[ConversationSettings]) -> Result:
-        """Begins a conversation, or changes one's settings: `{conversation, clock}`, with `agent` also
-        `agent: {tools}`.
+        """Begins a conversation, or changes one's settings: `{conversation, clock}`.
 
         Args:
             vault: the vault that the conversation is about; by default the current one when it begins.
-            agent: the role that gives `system` and `tools` where they are not given here, and pins.
             composer: text after the user's words of each turn.
             promotion: when the context library takes over what turns brought; default: `at_fold`, and `each_turn`
                 once a prompt names Gemini's `cached_content`.
         """
         return self._ask("start", **settings)
-
-    def agents(self, *, vault: str | None = None) -> Result:
-        """The roles that `start` may name: `{agents, total, clock}`.
-
-        A role is `{name, source, path, tools, pins, problem}`; what it does not have is absent.
-        """
-        return self._ask("agents", vault=vault)
 
     def message(
         self, conversation: str, *messages: Message, remove: str | None = None, following: bool = False

@@ -43,7 +43,6 @@ from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
 from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S
 from ..memory.places import checked_place
 from ..recording.sweeper import Sweeper
-from ..roles.roles import Roles
 from ..server.connection import Server
 from ..service.service import Service
 from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings
@@ -101,15 +100,14 @@ async def _serve(
     data = settings.data_path.expanduser().absolute()
     cache = settings.cache_path.expanduser().absolute()
     check_apart(folders, data, settings.socket_path, cache)
-    roles = Roles(settings.agents, settings.agents_folder, has_memory=settings.memory is not None)
     memory = None
     if settings.memory is not None:
-        memory = checked_place(settings.memory, folders, [data, cache], roles.folder)
+        memory = checked_place(settings.memory, folders, [data, cache])
     own_folder(data, "data")
     own_folder(cache, "cache")
     lock = LogLock(data)
     try:
-        service = await _open(settings, data, memory, roles)
+        service = await _open(settings, data, memory)
         try:
             inherited = inherited_socket()
             listening = inherited or bind_socket(settings.socket_path)
@@ -159,7 +157,7 @@ async def _run(
         tasks.cancel_scope.cancel()
 
 
-async def _open(settings: Settings, data: Path, memory: Path | None, roles: Roles) -> Service:
+async def _open(settings: Settings, data: Path, memory: Path | None) -> Service:
     loop = asyncio.get_running_loop()
     holder: list[Service] = []
 
@@ -182,7 +180,6 @@ async def _open(settings: Settings, data: Path, memory: Path | None, roles: Role
         record=record,
         templates=settings.templates_path,
         memory=memory,
-        roles=roles,
         publisher_grace_s=settings.publisher_grace_s,
         is_on_demand=settings.idle_exit_minutes is not None,
         data=data,

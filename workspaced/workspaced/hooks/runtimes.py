@@ -98,7 +98,9 @@ def moment(name: str, sent: Any) -> Moment | None:
         return None
     detail = sent.get("source") or sent.get("trigger")
     tell = runtime.moments.get(event) or runtime.moments.get(f"{event} {detail}")
-    if tell is None or sent.get("agent_id") or not _may_be_typed(sent.get("prompt")):
+    prompt = sent.get("prompt")  # an event without one is of a prompt's turn
+    is_typed = not isinstance(prompt, str) or (bool(prompt) and not prompt.startswith(_TASK))
+    if tell is None or sent.get("agent_id") or not is_typed:
         return None
     return Moment(runtime, _bounded(session), event, tell, _folder(sent))
 
@@ -110,11 +112,6 @@ def _caller(name: str, sent: dict[str, Any]) -> str:
     if "sessionId" in sent:
         return "vscode"
     return "copilot" if name == "claude" and "timestamp" in sent and "transcript_path" not in sent else name
-
-
-def _may_be_typed(prompt: Any) -> bool:
-    """Whether a person may have typed a prompt. An event without one is of a prompt's turn."""
-    return not isinstance(prompt, str) or (bool(prompt) and not prompt.startswith(_TASK))
 
 
 def _folder(sent: dict[str, Any]) -> str | None:

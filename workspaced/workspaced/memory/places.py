@@ -1,6 +1,5 @@
 """Where the memory folder is: in each vault, or beside them, as the setting says."""
 
-import unicodedata
 from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
@@ -22,17 +21,16 @@ _BESIDE_PREFIX: Final = f"{MEMORY_ROOT}/"
 assert _BESIDE_PREFIX.startswith(BESIDE_VAULTS), "so that no note of a vault has such a path"
 
 
-def checked_place(setting: Path, vaults: list[Path], own: list[Path], roles: str | None = None) -> Path:
+def checked_place(setting: Path, vaults: list[Path], own: list[Path]) -> Path:
     """The setting `memory`, checked: relative to each vault, or absolute.
 
     Args:
         vaults: the real paths of the vaults' folders.
         own: the daemon's own directories.
-        roles: the folder of each vault whose notes are roles.
 
     Raises:
         SettingsInvalid: it has no name that a folder in a vault may have, lies in a vault under an absolute path,
-            or overlaps with the folder of roles, with another vault or with a directory of the daemon's own.
+            or overlaps with another vault or with a directory of the daemon's own.
     """
     path = setting.expanduser()
     if path.is_absolute():
@@ -44,11 +42,6 @@ def checked_place(setting: Path, vaults: list[Path], own: list[Path], roles: str
         )
     for vault, other in product(vaults, vaults):
         memory = vault / setting
-        if roles is not None and _overlap(_without_case(memory), _without_case(other / roles)):
-            raise SettingsInvalid(
-                f"Settings 'memory' and 'agents_folder': {memory} and {other / roles} overlap.",
-                hint="Give two folders, none in the other: agents could write roles.",
-            )
         # A vault around this one is no danger: its rules do not count for what this one serves anyway.
         if other != vault and other.is_relative_to(vault) and _overlap(memory, other):
             raise SettingsInvalid(
@@ -73,11 +66,6 @@ def _checked_beside(path: Path, vaults: list[Path], own: list[Path]) -> Path:
 
 def _overlap(one: Path, other: Path) -> bool:
     return one.is_relative_to(other) or other.is_relative_to(one)
-
-
-def _without_case(path: Path) -> Path:
-    """The path as a file system sees it that takes no account of case."""
-    return Path(unicodedata.normalize("NFC", str(path)).casefold())
 
 
 class Places:

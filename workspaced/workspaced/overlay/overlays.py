@@ -75,13 +75,6 @@ class Overlaid(NamedTuple):
     reason: str | None = None
 
 
-class Finished(NamedTuple):
-    """Whether it was recorded how a request was answered, and why the provider's counts are not."""
-
-    recorded: bool
-    reason: str | None
-
-
 class _Offer(NamedTuple):
     client: str
     last: Insertion
@@ -219,7 +212,7 @@ class Overlays:
 
     async def finished(
         self, token: str, form: str, report: dict[str, Any] | None, response: str | None
-    ) -> Finished:
+    ) -> tuple[bool, str | None]:
         """Records how a request was answered, unless it is not known any more that it left.
 
         Args:
@@ -228,7 +221,7 @@ class Overlays:
         """
         sent = self._left.pop(token, None)
         if sent is None:
-            return Finished(False, None)
+            return False, None
         usage, reason = _usage(report, form)
         if reason is not None and form not in self._uncounted:
             self._uncounted.add(form)
@@ -240,7 +233,7 @@ class Overlays:
         )
         async with self._one_by_one:  # the request that continues the chat may come at once
             await self._log.record([Action(answered)])
-        return Finished(True, reason)
+        return True, reason
 
     def count_unchanged(self, reasons: Iterable[tuple[str, int]]) -> None:
         """Counts requests that a proxy passed on without context."""
@@ -354,7 +347,9 @@ class Overlays:
             here = [(each.id, given) for each, given in told.values() if each.vault == vault]
             gone |= await self._calls.with_view(partial(_withheld, here), client, vault)
         if offered is not None and offered[0].id in gone:
-            self._give_up(offered[0].id)
+            for token, offer in self._offers:
+                if offer.last.id == offered[0].id:
+                    self._offers.pop(token)
             offered = None
         if withdrawn := tuple(each.insertion.id for each in chat if each.insertion.id in gone):
             if not self._leaving.keys().isdisjoint(withdrawn):  # the log withdraws only what it holds
@@ -387,11 +382,6 @@ class Overlays:
             **now.sight,
             "at": "",
         }
-
-    def _give_up(self, insertion: str) -> None:
-        for token, offer in self._offers:
-            if offer.last.id == insertion:
-                self._offers.pop(token)
 
     async def _new(self, client: str, asked: Asked, chat: list[_Known]) -> tuple["_New | None", str | None]:
         """What is new to a chat, or why there is nothing."""

@@ -61,7 +61,10 @@ class UsageReader:
         *lines, rest = _LINE_END.split(data)
         for line in lines:
             self._hold(line)
-            self._take_line()
+            if _NAME in self._held and self._held.startswith(b"data:"):
+                self._take(bytes(self._held[len(b"data:") :]))
+            self._held.clear()
+            self._is_too_long = False
         self._hold(rest)
 
     def told(self) -> Report | None:
@@ -78,12 +81,6 @@ class UsageReader:
             self._held.clear()
         if not self._is_too_long:
             self._held += data
-
-    def _take_line(self) -> None:
-        if _NAME in self._held and self._held.startswith(b"data:"):
-            self._take(bytes(self._held[len(b"data:") :]))
-        self._held.clear()
-        self._is_too_long = False
 
     def _take(self, text: bytes) -> None:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -42,6 +42,8 @@ _SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
 six bytes. Not true of a provider's body, which may hold anything."""
 _FRAME_BYTES: Final = 4_096
 """Bytes of an answer around the prompt."""
+_Revision = tuple[str, str]
+"""An artifact's id and revision."""
 
 
 class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
@@ -109,7 +111,7 @@ def _prompt(
     has_compaction = made.compacted is not None
     if last is not None and not has_compaction and _is_repeated(last, envelope, inputs, recorded):
         return Attempt(conversation, [], envelope, shaped)
-    durable = _durable_texts(service, last, conversation)
+    durable, durable_texts = _durable_texts(service, last, conversation)
     actions = _source_actions(conversation, turn, made, staging, durable)
     manifest = staging.keep(msgspec.json.encode(envelope.manifest))
     sent = staging.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
@@ -123,7 +125,7 @@ def _prompt(
     )
     if made.near_limit is not None:
         actions.append(action(made.near_limit, conversation))
-    read = [name for name in _read_for(turn, recorded) if name not in durable.texts]
+    read = [name for name in _read_for(turn, recorded) if name not in durable_texts]
     blocks = map(staging.text, made.blocks)
     actions.append(action(prompt, conversation, _staged_texts(staging, [*read, *blocks, inputs, manifest, sent])))
     return Attempt(conversation, actions, envelope, shaped)
@@ -153,8 +155,10 @@ def _shaped(
     return Shaped(made, msgspec.Raw(body), recorded)
 
 
-def _durable_texts(service: Service, last: Prompt | None, conversation: Conversation) -> "_Durable":
-    """The durable texts of the library and of the last prompt's inputs, which need not be written again."""
+def _durable_texts(
+    service: Service, last: Prompt | None, conversation: Conversation
+) -> tuple[set[_Revision], set[str]]:
+    """The durable revisions and texts of library and last prompt, which need not be written again."""
     revisions = {(entry.id, entry.revision) for entry in conversation.library}
     texts: set[str] = set()
     with suppress(NotRecorded):  # its inputs named a note that was forgotten
@@ -162,7 +166,7 @@ def _durable_texts(service: Service, last: Prompt | None, conversation: Conversa
             turn = inputs_of(last.inputs_sha256, service.texts)
             revisions |= {(artifact.id, artifact.revision) for artifact in turn.artifacts}
             texts |= set(_read_for(turn, last.shape))
-    return _Durable(revisions, texts)
+    return revisions, texts
 
 
 def _answer(envelope: Envelope, shaped: Shaped | None, params: p.Assemble, seq: int, clock: str) -> Prompted:
@@ -190,11 +194,6 @@ def _check_size(answer: Prompted) -> None:
             f"The prompt would be an answer of {size} bytes; at most {ANSWER_BYTES_MAX} are sent.",
             hint="Ask with layers: false, attach less, or set a summary.",
         )
-
-
-class _Durable(NamedTuple):
-    revisions: set[tuple[str, str]]
-    texts: set[str]
 
 
 def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
@@ -245,10 +244,10 @@ def _assembled(
 
 
 def _source_actions(
-    conversation: Conversation, turn: Turn, made: Assembled, staging: BlobStaging, durable: _Durable
+    conversation: Conversation, turn: Turn, made: Assembled, staging: BlobStaging, durable: set[_Revision]
 ) -> list[Action]:
     """The actions that record the versions read for the prompt, and the compaction if there was one."""
-    actions, known_revisions = [], set(durable.revisions)
+    actions, known_revisions = [], set(durable)
     if made.compacted is None:  # a compaction's library may hold what this turn read
         above = (entry for entry in made.envelope.manifest.entries if entry.state == "reference")
         known_revisions |= {(entry.id, entry.revision or "") for entry in above}

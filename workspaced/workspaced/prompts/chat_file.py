@@ -78,14 +78,11 @@ def write_chat(chat: ChatFile) -> str:
 def _yaml(value: str | int) -> str:
     if isinstance(value, int):
         return str(value)
-    return f'"{"".join(each if each.isprintable() and each not in _QUOTED else _char(each) for each in value)}"'
+    escaped = (each if each.isprintable() and each not in _QUOTED else f"\\U{ord(each):08x}" for each in value)
+    return f'"{"".join(escaped)}"'
 
 
 _QUOTED: Final = frozenset('"\\')
-
-
-def _char(char: str) -> str:
-    return f"\\U{ord(char):08x}"
 
 
 def _one_line(text: str) -> str:
@@ -137,7 +134,10 @@ def read_chat(text: str) -> ChatFile:
             summary = Summary(words, hidden["upTo"])
         else:
             messages.append(_message(each, hidden, words))
-    _check_ids(messages)
+    ids = [each.id for each in messages]
+    if len(set(ids)) < len(ids):
+        twice = next(each for each in ids if ids.count(each) > 1)
+        raise ArgumentInvalid(f"Two messages have the id {twice!r}.", hint="Take the id out of one's comment.")
     fields = {name: head.fields[name] for name in _FIELDS if name in head.fields}
     return ChatFile(fields, tuple(messages), summary=summary)
 
@@ -186,13 +186,6 @@ def _message(section: _Section, hidden: dict[str, Any], words: str) -> p.Message
     except (msgspec.ValidationError, RecursionError) as error:
         raise _invalid(section.line, f"the message cannot be taken: {error}") from None
     return message if message.id is not None else replace(message, id=f"line-{section.line}")
-
-
-def _check_ids(messages: list[p.Message]) -> None:
-    ids = [each.id for each in messages]
-    if len(set(ids)) < len(ids):
-        twice = next(each for each in ids if ids.count(each) > 1)
-        raise ArgumentInvalid(f"Two messages have the id {twice!r}.", hint="Take the id out of one's comment.")
 
 
 def _invalid(line: int, problem: str) -> ArgumentInvalid:

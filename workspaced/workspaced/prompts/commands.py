@@ -18,17 +18,13 @@ from workspaced_events.projections.conversations import Conversation, Message, P
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.limits import ECHO_CHARS_MAX
-from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.stored_texts import BlobStaging
-from workspaced_tools.prompts.model.untrusted_text import render_block
 from workspaced_tools.prompts.providers.known import SHAPES, counted, provider_named
 from workspaced_tools.prompts.providers.tool_definitions import kept_form
 from workspaced_tools.prompts.sources.pinned import checked_parameters
 
 from ..errors import UnknownConversation, UnknownMessage
 from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
-from ..roles.roles import pin_actions
-from ..settings.role import Role
 from . import params as p
 from .message_commands import Uploaded, as_given, recorded, resolved, workspace_now
 
@@ -102,22 +98,15 @@ def _no_message(conversation: Conversation, message: str) -> UnknownMessage:
 # -- the conversation itself --
 
 
-def start_plan(
-    params: p.Start,
-    conversation: ConversationId,
-    environment: str,
-    memory_index: str = "",
-    role: Role | None = None,
-) -> Plan:
+def start_plan(params: p.Start, conversation: ConversationId, environment: str, memory_index: str = "") -> Plan:
     """Begins `conversation`, or changes its settings.
 
     Args:
         environment: the text of that section.
         memory_index: stands in for the memory that the runtime gave, if it gave none.
-        role: the one that `params` were completed from; gives the conversation its pins. None: pins stay.
 
     Raises:
-        InvalidArgument: the output reserve takes the whole context window; as `named_vault`, as `pin_actions`.
+        InvalidArgument: the output reserve takes the whole context window; as `named_vault`.
     """
     if params.output_reserve >= params.context_window:
         raise InvalidArgument(
@@ -126,13 +115,10 @@ def start_plan(
         )
     staging = BlobStaging()
     texts: dict[Any, str] = {
-        "system": params.system or "",
+        "system": params.system,
         "memory": params.memory or memory_index,
-        "project": render_block("project_context", {}, params.project, fence=conversation)
-        if params.project
-        else "",
         "environment": environment,
-        "skills": skills_text(params.skills, conversation),
+        "skills": skills_text(params.skills),
     }
     sections = tuple(c.Section(name, staging.text(text)) for name, text in texts.items() if text)
     tools = staging.keep(msgspec.json.encode(kept_form(params.tools)[0])) if params.tools is not None else None
@@ -152,11 +138,10 @@ def start_plan(
         state = now.state
         before = state.conversations.by_id.get(conversation)
         vault = named_vault(state, params.vault, before) if params.vault is not None else None
-        actions = []
-        if before is None or before.ended or not same(before.settings, data, _SETTINGS):
-            actions.append(action(data, before, staging.blobs.values()))
-        actions += pin_actions(role, conversation, before) if role is not None else []
-        return [replace(each, vault=vault) if vault is not None else each for each in actions]
+        if before is not None and not before.ended and same(before.settings, data, _SETTINGS):
+            return []
+        begun = action(data, before, staging.blobs.values())
+        return [replace(begun, vault=vault) if vault is not None else begun]
 
     return plan
 
@@ -173,15 +158,10 @@ _SETTINGS: Final = (
 )
 
 
-def skills_text(skills: Sequence[p.Skill], conversation: ConversationId) -> str:
-    """The catalogue of skills: one line each, in the order given; then the bodies of those that are always on."""
+def skills_text(skills: Sequence[p.Skill]) -> str:
+    """The catalogue of skills: one line each, in the order given."""
     lines = [f"- {_line(skill.name)}: {_line(skill.description)}".removesuffix(": ") for skill in skills]
-    bodies = [
-        render_block("skill", {"title": skill.name}, skill.text, fence=f"{conversation}\n{skill.name}")
-        for skill in skills
-        if skill.text is not None
-    ]
-    return BLANK_LINE.join(("\n".join(["## Skills", "", *lines]), *bodies)) if lines else ""
+    return "\n".join(["## Skills", "", *lines]) if lines else ""
 
 
 def _line(text: str) -> str:
@@ -335,14 +315,14 @@ def pin(params: p.Pin) -> Plan:
             return []
         return [action(data, conversation, staging.blobs.values())]
 
-    path, folder, text = checked_parameters(params.kind, path=params.path, folder=params.folder, text=params.text)
+    path, folder = checked_parameters(params.kind, path=params.path, folder=params.folder, text=params.text)
     data = c.ContextPinned(
         conversation=ConversationId(params.conversation),
         id=params.id,
         kind=params.kind,
         path=path,
         folder=folder,
-        text_sha256=staging.text(text) if text is not None else None,
+        text_sha256=staging.text(params.text) if params.text is not None else None,
     )
     return plan
 

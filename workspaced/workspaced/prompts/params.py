@@ -42,8 +42,6 @@ def bytes_of(params: Params) -> int:
 class Skill(Params, frozen=True):
     name: Name
     description: str = ""
-    text: str | None = None
-    """The skill is always on: its body stands in the first layer. None: the model asks for it."""
 
 
 class Start(Params, frozen=True):
@@ -55,11 +53,8 @@ class Start(Params, frozen=True):
     """None: the daemon chooses one."""
     vault: Id | None = None
     """The vault that the conversation is about; None: the current one when it begins."""
-    agent: Name | None = None
-    """The role that gives what these parameters do not: `system`, `tools`; and the conversation's pins."""
-    system: str | None = None
+    system: str = ""
     memory: str = ""
-    project: str = ""
     environment: bool = True
     """Whether the first layer describes the vault, and names the files of the memory folder."""
     skills: Annotated[list[Skill], Meta(max_length=_SKILLS_MAX)] = []
@@ -156,11 +151,6 @@ class Messages(Params, frozen=True):
     messages: Annotated[list[Message], Meta(max_length=MESSAGES_PER_REQUEST_MAX)] = []
     remove: Removal | None = None
     """Applied before `messages`."""
-
-
-class Agents(Params, frozen=True):
-    vault: Id | None = None
-    """Whose notes may be roles; None: the current one."""
 
 
 class Pin(Params, frozen=True):

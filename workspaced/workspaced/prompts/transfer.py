@@ -184,7 +184,7 @@ async def import_(service: "Service", params: p.Import, caller: str) -> dict[str
             message invalid; Conflict if there is another conversation of its id; BatchTooLarge.
     """
     made = await service.threads.run(_imported, params)
-    texts = [text for part in made.parts for text in part.blobs]
+    texts = [text for _data, blobs in made.parts for text in blobs]
     try:
         await service.publishing.record(made.plan, caller, size_bytes=p.bytes_of(params), texts=texts)
     except BatchTooLarge as error:
@@ -200,9 +200,8 @@ async def import_(service: "Service", params: p.Import, caller: str) -> dict[str
     }
 
 
-class _Part(NamedTuple):
-    data: c.Data
-    blobs: Iterable[bytes]
+_Part = tuple[c.Data, Iterable[bytes]]
+"""What an event says, and the texts that it names."""
 
 
 class _Imported(NamedTuple):
@@ -234,7 +233,7 @@ class _Imported(NamedTuple):
 
     def lost(self) -> list[str]:
         """What answered messages attached: no prompt shows it, so it is named, as in each manifest."""
-        messages = [each.data for each in self.parts if isinstance(each.data, c.MessageData)]
+        messages = [data for data, _blobs in self.parts if isinstance(data, c.MessageData)]
         answered = max((at for at, each in enumerate(messages) if each.role == "assistant"), default=0)
         attached = (each for message in messages[:answered] for each in message.attachments)
         return list(dict.fromkeys(each.id or each.kind for each in attached if each.kind != "skill"))
@@ -280,7 +279,7 @@ def _imported(params: p.Import) -> _Imported:
                 f"The message {message.id!r} cannot be taken: {error.message}", hint="Change or remove it."
             ) from None
         messages.append(data.message)
-        parts.append(_Part(data, blobs))
+        parts.append((data, blobs))
     if chat.summary is not None:
         up_to = MessageId(chat.summary.up_to)
         if up_to not in messages:
@@ -289,7 +288,7 @@ def _imported(params: p.Import) -> _Imported:
             )
         staging = BlobStaging()
         summary = c.SummarySet(conversation=conversation, text_sha256=staging.text(chat.summary.text), up_to=up_to)
-        parts.append(_Part(summary, staging.blobs.values()))
+        parts.append((summary, staging.blobs.values()))
     return _Imported(conversation, settings, start_plan(settings, conversation, ""), messages, parts)
 
 

@@ -111,7 +111,8 @@ class Access:
                 "Use the URL that `workspaced proxy` prints.",
             )
         self._check_token(path, given.get(b"x-workspaced-token"))
-        behind = self._without_token(path)
+        first, slash, rest = path.removeprefix(_PREFIX).partition(b"/")
+        behind = slash + rest if path.startswith(_PREFIX) and self._is_right(first) else path
         if (behind and not behind.startswith(b"/")) or self._token in unquote_to_bytes(behind + b"?" + query):
             raise Refusal(
                 400,
@@ -134,10 +135,6 @@ class Access:
 
     def _is_right(self, token: bytes) -> bool:
         return hmac.compare_digest(token, self._token)
-
-    def _without_token(self, path: bytes) -> bytes:
-        first, slash, rest = path.removeprefix(_PREFIX).partition(b"/")
-        return slash + rest if path.startswith(_PREFIX) and self._is_right(first) else path
 
 
 class Refusal(Refused):

@@ -80,11 +80,12 @@ class RequestBody:
         while not self._ended.is_set():
             yield await self._next()
 
-    async def client_left(self) -> None:
-        """Returns when the client closes its connection, after it has sent the whole body."""
+    async def cancel_when_left(self, scope: anyio.CancelScope) -> None:
+        """Cancels when the client closes its connection, after it has sent the whole body."""
         await self._ended.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass
+        scope.cancel()
 
     async def _next(self) -> bytes:
         message = await self._receive()
@@ -156,7 +157,7 @@ class Application:
         body, passage = RequestBody(receive), _Passage()
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_cancel_when_left, body, tasks.cancel_scope)
+                tasks.start_soon(body.cancel_when_left, tasks.cancel_scope)
                 tasks.start_soon(passage.confirm, self._daemon)
                 with suppress(ClientLeft, httpx2.HTTPError):  # closes the connection: the answer has no end
                     await self._pass_on(scope, path, body, send, passage)
@@ -182,7 +183,9 @@ class Application:
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
         out = await self._outgoing(scope, path, body)
         passage.outcome = out.outcome
-        passage.traceparent = _traceparent(scope["headers"])
+        # Of several such headers, which W3C forbids, all of them, and so nonsense.
+        span = b",".join(value for name, value in scope["headers"] if name == b"traceparent")
+        passage.traceparent = span[:_TRACEPARENT_BYTES_MAX].decode("latin-1") or None
         self._count(out.outcome)
         method, query = scope["method"], scope["query_string"]
         own = out.outcome.headers()
@@ -240,17 +243,6 @@ class Application:
         return _Outgoing([*headers, (b"content-length", b"%d" % len(content))], content, outcome)
 
 
-def _traceparent(headers: Headers) -> str | None:
-    """What the client names as its span; of several headers, which W3C forbids, all of them, and so nonsense."""
-    given = b",".join(value for name, value in headers if name == b"traceparent")
-    return given[:_TRACEPARENT_BYTES_MAX].decode("latin-1") or None
-
-
-async def _cancel_when_left(body: RequestBody, scope: anyio.CancelScope) -> None:
-    await body.client_left()
-    scope.cancel()
-
-
 async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:
     """
     Raises:
@@ -286,17 +278,12 @@ class Options(NamedTuple):
     timeout_s: float
 
 
-class Started(NamedTuple):
-    """A proxy that takes requests."""
-
-    url: str
-    """Takes the place of the upstream's."""
-    upstream: str
-    without_context: str
-    """Why requests get no context at present; empty: they do."""
+Ready = Callable[[str, str, str], None]
+"""Told that requests are taken: the URL that takes the place of the upstream's, the upstream's, and why requests
+get no context at present; empty: they do."""
 
 
-def run_proxy(options: Options, ready: Callable[[Started], None]) -> int:
+def run_proxy(options: Options, ready: Ready) -> int:
     """Serves until SIGINT or SIGTERM; returns the exit code.
 
     Raises:
@@ -309,9 +296,7 @@ def run_proxy(options: Options, ready: Callable[[Started], None]) -> int:
         return anyio.run(_serve, options, upstream, sockets, ready)
 
 
-async def _serve(
-    options: Options, upstream: Upstream, sockets: list[socket.socket], ready: Callable[[Started], None]
-) -> int:
+async def _serve(options: Options, upstream: Upstream, sockets: list[socket.socket], ready: Ready) -> int:
     port: int = sockets[0].getsockname()[1]
     daemon = DaemonLink(options.socket, options.client)
     application = Application(Access(options.token, port), upstream, daemon)
@@ -319,7 +304,7 @@ async def _serve(
     def started() -> None:
         failure = daemon.failure
         url = f"http://{HOST}:{port}/t/{options.token}"
-        ready(Started(url, upstream.url, f"{failure.message}" if failure is not None else ""))
+        ready(url, upstream.url, failure.message if failure is not None else "")
 
     server = LoopbackServer(application, started)
     async with anyio.create_task_group() as tasks:

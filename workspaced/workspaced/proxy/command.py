@@ -14,7 +14,7 @@ from ..terminal.options import check_client, daemon_options
 from ..terminal.output import output
 from ..terminal.printing import say
 from .access import token_from
-from .application import Options, Started, run_proxy
+from .application import Options, run_proxy
 
 _UPSTREAM_TIMEOUT_S: Final = 600.0
 """The longest silence of a provider; the SDKs of OpenAI and Anthropic wait as long."""
@@ -58,12 +58,12 @@ def proxy_command(upstream: str, port: int, client: str, token_file: Path | None
     """
     check_client(client)
 
-    def ready(started: Started) -> None:
-        if started.without_context:
-            say(f"requests pass unchanged for now: {started.without_context}", err=True)
-        name = next((name for word, name in _VARIABLES.items() if word in started.upstream), _OPENAI)
-        answer = {"url": started.url, "upstream": started.upstream, "pid": os.getpid()}
-        output(answer, f"use {started.url} instead of {started.upstream}, such as {name}={started.url}")
+    def ready(url: str, provider: str, without_context: str) -> None:
+        if without_context:
+            say(f"requests pass unchanged for now: {without_context}", err=True)
+        name = next((name for word, name in _VARIABLES.items() if word in provider), _OPENAI)
+        answer = {"url": url, "upstream": provider, "pid": os.getpid()}
+        output(answer, f"use {url} instead of {provider}, such as {name}={url}")
 
     log_to_stderr()
     token = token_from(token_file or platformdirs.user_config_path("workspaced") / "proxy-token")

@@ -190,16 +190,13 @@ class CallRecorder:
             self._some.clear()
             self._closing.wait(CALL_RECORDER_DELAY_S)  # for more calls, and so that answers are sent first
             while self._waiting and not self._closing.is_set():
-                self._write_some()
+                until = time.monotonic() + _CALL_RECORDER_SLICE_S
+                with self._writing:
+                    while self._waiting and time.monotonic() < until:
+                        self._write(self._waiting.popleft())
                 if len(self._waiting) < _CALL_RECORDER_HURRY:
                     # Answering new calls is more urgent than recording old ones.
                     self._closing.wait(_CALL_RECORDER_PAUSE_S)
-
-    def _write_some(self) -> None:
-        until = time.monotonic() + _CALL_RECORDER_SLICE_S
-        with self._writing:
-            while self._waiting and time.monotonic() < until:
-                self._write(self._waiting.popleft())
 
     def _write(self, waiting: _Waiting) -> None:
         self._written_bytes += waiting.size_bytes

@@ -29,7 +29,7 @@ from workspaced_tools.recording.recorded_calls import (
 
 from .. import replay
 from ..terminal.log import read_log
-from ..terminal.options import daemon_options, given, utc_option
+from ..terminal.options import WithList, daemon_options, given, utc_option
 from ..terminal.output import output, output_rows, print_table
 from ..terminal.printing import print_bytes, print_json, say, say_difference, say_text, styled
 from ..terminal.screen import local_time
@@ -38,16 +38,7 @@ LIMIT = 20
 ARGUMENTS_CHARS_SHOWN = 60
 
 
-class _WithList(click.Group):
-    """A group whose default command is `list`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or args[0] not in (*self.commands, *ctx.help_option_names):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(name="calls", cls=_WithList)
+@click.group(name="calls", cls=WithList)
 def calls_command() -> None:
     """What agents asked and were shown: list, show, diff.
 
@@ -174,9 +165,9 @@ def _print_text(call: RecordedCall) -> None:
     texts = texts_of(call.answer())
     if not texts:
         say("The answer holds no note's text.", err=True)
-    for text in texts:
-        say(styled(f"--- {text.note}", bold=True))
-        say_text("\n".join(text.content.splitlines()))
+    for note, content in texts:
+        say(styled(f"--- {note}", bold=True))
+        say_text("\n".join(content.splitlines()))
 
 
 @calls_command.command("diff")

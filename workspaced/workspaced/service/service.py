@@ -39,7 +39,6 @@ from ..overlay.overlays import Overlays
 from ..peers.link import Link
 from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
-from ..roles.roles import Roles
 from ..settings.link import LinkSettings
 from ..traces.live import LiveTraces
 from ..traces.parents import Parents
@@ -69,7 +68,6 @@ class Service:
         record: bool,
         templates: Path | None = None,
         memory: Path | None = None,
-        roles: Roles | None = None,
         publisher_grace_s: float = PUBLISHER_GRACE_S,
         is_on_demand: bool = False,
         data: Path,
@@ -81,7 +79,6 @@ class Service:
             record: whether answers and what tools read for them are stored in the sweeper's blobs.
             templates: the folder of the user's own templates of request bodies.
             memory: as `Places` takes it.
-            roles: those that conversations may begin with; None: there are none.
             publisher_grace_s: as `OpenViews` takes it.
             is_on_demand: whether the daemon ends without clients, so that who needs it may start it again.
             data: the data directory.
@@ -95,7 +92,6 @@ class Service:
         self.workspace = workspace
         self.is_on_demand = is_on_demand
         self.templates = templates
-        self.roles = roles if roles is not None else Roles()
         self.instance = os.urandom(8).hex()
         self.started_at = time.monotonic()
         self.connections = 0

@@ -23,8 +23,6 @@ from ..errors import SettingsInvalid
 from ..ipc.socket_path import WORKSPACE_NAME, default_socket
 from ..limits import PUBLISHER_GRACE_S
 from .link import LinkSettings
-from .role import Name as RoleName
-from .role import Role
 from .traces import TracesSettings
 
 _RECORD_DAYS_MAX: Final = 36_500.0
@@ -64,10 +62,6 @@ class Settings(BaseSettings):
     """The folder of the user's request templates, `NAME.json.jinja`; None: `templates` beside config.toml."""
     memory: Path | None = None
     """The folder that agents may write to: a name in each vault, or an absolute path beside them; None: none."""
-    agents: dict[RoleName, Role] = {}
-    """Roles that conversations may begin with: `[agents.NAME]` in config.toml, JSON in the environment."""
-    agents_folder: str | None = None
-    """A folder of the vault whose notes are roles too; None: none are."""
     cache_bytes: Annotated[int, Field(ge=1024 * 1024)] = CACHE_BYTES_MAX
     reconcile_s: Annotated[float, Field(gt=0)] = _RECONCILE_INTERVAL_S
     """The interval of comparing the vault with the index, whether or not the watcher reported a change."""

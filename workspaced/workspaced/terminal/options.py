@@ -39,6 +39,15 @@ def _workspaces(_context: click.Context, _parameter: click.Parameter, incomplete
     return [each.workspace for each in running() if each.workspace.startswith(incomplete)]
 
 
+class WithList(click.Group):
+    """A group whose default command is `list`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
 json_option = _common("json", "--json", is_flag=True, help="Print JSON.")
 utc_option = _common("utc", "--utc", is_flag=True, help="Times in UTC instead of the local zone.")
 workspace_option = _common(

@@ -95,24 +95,11 @@ class Offer(NamedTuple):
     told: Told | None
     """What the session was told once it has the text; None: no difference will begin there."""
 
-    def is_for(self, key: SessionKey, event: str) -> bool:
-        """Whether it is on its way to that session for that event."""
-        to = self.call.volunteered
-        return self.key == key and to is not None and to.event == event
-
 
 class Offered(NamedTuple):
-    """The answer to a hook: a text and the token that confirms it, or why there is none."""
+    """A text for a hook, or JSON for an editor's link, and the token that confirms it; or why there is none."""
 
     text: str | None
-    token: str | None = None
-    reason: Reason | None = None
-
-
-class OfferedEditor(NamedTuple):
-    """What an editor's link may tell, as JSON, and the token that confirms it; or why there is none."""
-
-    view: bytes | None
     token: str | None = None
     reason: Reason | None = None
 
@@ -193,7 +180,7 @@ class Volunteering:
         )
         return Offered(data.text, self._keep(key, call, to, Told(data.sight, call.answer.as_of_seq)))
 
-    async def offer_editor(self, key: SessionKey, client: str, event: str, *, part: EditorPart) -> OfferedEditor:
+    async def offer_editor(self, key: SessionKey, client: str, event: str, *, part: EditorPart) -> Offered:
         """What to tell a link to an editor now; `confirm` says that it was told.
 
         Each offer is whole, so nothing is kept of what a link was told before, and an offer takes the place of the
@@ -208,13 +195,13 @@ class Volunteering:
         """
         call, reason = await self._call(SHOW_EDITOR, {"part": part}, key.vault, client)
         if call is None:
-            return OfferedEditor(None, reason=reason)
+            return Offered(None, reason=reason)
         for token, offer in self._offers:
-            if offer.is_for(key, event):
+            if offer.key == key and offer.call.volunteered is not None and offer.call.volunteered.event == event:
                 self._offers.pop(token)
-        view = text_told(call.tool, call.answer.payload)
+        view = text_told(call.tool, call.answer.payload).decode()
         to = VolunteeredTo(session=key.session, event=event, from_seq=None)
-        return OfferedEditor(view, self._keep(key, call, to, None))
+        return Offered(view, self._keep(key, call, to, None))
 
     async def preview(self, key: SessionKey, client: str, *, form: Form) -> Offered:
         """What the session would be told now. Nobody is told, so the session stays as it is."""

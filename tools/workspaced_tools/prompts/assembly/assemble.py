@@ -1,18 +1,9 @@
 """Assembles a prompt from a conversation and its gathered inputs: a pure function.
 
-A prompt has five layers, from most to least stable: the runtime's system sections, the context library, this
-turn's context, the history, and the user's words. The first two layers form the system message. The third and the
-fifth form one user message, which results of tools follow. The pipeline decides which layers a prompt has. Nothing
-here reads a file, a clock, a locale or the order of a set, so log and blobs suffice to rebuild any prompt to the
-byte.
-
-A chat's prompt is a transcript that only grows: each turn is repeated as it was sent, with its context, so that a
-prompt begins with the bytes of the prompt before it. Only a compaction shortens it (compaction.py): over budget,
-when asked, when a summary says so, or when it pays. A prompt that needs one is assembled as if
-it were recorded, and it is recorded with the prompt. A compression has no library, and a history of words alone.
-
-The composer's instruction (how to write answers) follows the words of each turn after a blank line; if the user
-wrote nothing, it follows the context, without the label of words. The history has no instruction.
+The first two of the five layers form the system message, the third and the fifth one user message, which results
+of tools follow. Nothing here reads a file, a clock, a locale or the order of a set, so log and blobs suffice to
+rebuild any prompt to the byte. A prompt that needs a compaction is assembled as if it were recorded, and it is
+recorded with the prompt.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +28,7 @@ from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, library_kind
 from ..model.token_estimate import Estimator, estimate_definitions_tokens, estimate_tokens
-from ..model.turn_window import begins, window_of
+from ..model.turn_window import begins, end_of_previous, window_of
 from ..model.types import (
     COMPRESSION_SYSTEM,
     COMPRESSION_TASK,
@@ -57,7 +48,7 @@ from ..model.types import (
 from ..sources.inline_content import named
 from ..sources.search_block import numbered
 from .budget import Parts, exceeded, fit
-from .compacting import Compacting, NearLimit, Rendered
+from .compacting import Compacting, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
 from .layers import (
     LayerBuilder,
@@ -68,7 +59,6 @@ from .layers import (
     manifest_of,
     message_text,
     reuse_of,
-    summary_warning,
     warnings_of,
 )
 from .library import LibraryIndex
@@ -142,16 +132,16 @@ class _Prompt:
             entry.block_sha256 for entry in made.conversation.library if entry.block_sha256 in self.index.blocks
         )
         builders = made.builders
-        near_limit = self.compacting.near_limit(made) if self.grows else None
+        warning, near_limit = self.compacting.near_limit(made) if self.grows else (None, None)
         return Assembled(
-            envelope=self._envelope(made, compaction, near_limit),
+            envelope=self._envelope(made, compaction, warning),
             blocks=tuple(self.index.blocks[sha256] for sha256 in blocks),
             seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
             prefix_tokens=builders["L1_SYSTEM"].tokens + builders["L2_PREVIOUS"].tokens,
             pipeline=self.pipeline,
             elided=len(compaction.left_out) if compaction is not None else made.shortened,
             compacted=compaction,
-            near_limit=near_limit.event if near_limit is not None else None,
+            near_limit=near_limit,
             sent=SentTurn(SENT_VERSION, made.parts) if self.grows else None,
         )
 
@@ -177,9 +167,10 @@ class _Prompt:
         self._add_rest(context.builder, rest)
         shortened = 0
         if not self.grows:
-            kept = self._fitted(past, system, context.builder, query)
-            shortened = len(kept.dropped) - len(past.dropped)
-            past = kept
+            parts = self._budget(past, system, context.builder, query)
+            fitted = fit(parts, self.limit, self.turn.policy, self.estimator)
+            shortened = len(fitted.dropped)
+            past = Past(fitted.messages, (*past.dropped, *fitted.dropped), past.summary)
         builders: dict[LayerId, LayerBuilder] = {
             "L1_SYSTEM": system,
             "L2_PREVIOUS": self._library(conversation),
@@ -229,11 +220,6 @@ class _Prompt:
             # `gather` reads only attachments of a turn's first message.
             for attachment in () if begins(later) else later.attachments:
                 builder.record(LayerEntry(attachment.id, attachment.kind, "carrier", "dropped"))
-
-    def _fitted(self, past: Past, system: LayerBuilder, context: LayerBuilder, query: LayerBuilder) -> Past:
-        """What of the history fits; a transcript is compacted instead."""
-        fitted = fit(self._budget(past, system, context, query), self.limit, self.turn.policy, self.estimator)
-        return Past(fitted.messages, (*past.dropped, *fitted.dropped), past.summary)
 
     def _budget(self, past: Past, system: LayerBuilder, *others: LayerBuilder) -> Parts:
         return Parts(
@@ -350,7 +336,7 @@ class _Prompt:
 
     # -- the answer --
 
-    def _envelope(self, made: Rendered, event: ContextFolded | None, near_limit: NearLimit | None) -> Envelope:
+    def _envelope(self, made: Rendered, event: ContextFolded | None, warning: str | None) -> Envelope:
         builders, turn = made.builders, self.turn
         texts = {name: joined(builders[name].segments) for name in LAYERS}
         digests = digests_of(texts)
@@ -359,7 +345,6 @@ class _Prompt:
         blocks = [entry.block_sha256 for entry in library]
         reuse = reuse_of(self.before, turn.message, builders, hashes, blocks, self.pipeline)
         warnings = warnings_of(self.before, turn.message, reuse, self.pipeline, compacted=event is not None)
-        summary = self.estimator.tokens(made.past.summary or "")
         manifest = manifest_of(
             turn,
             builders,
@@ -367,7 +352,7 @@ class _Prompt:
             reuse,
             self.tool_tokens,
             self.limit,
-            (*warnings, *summary_warning(summary, turn.policy), *((near_limit.warning,) if near_limit else ())),
+            (*warnings, *((warning,) if warning is not None else ())),
         )
         assert manifest.estimate == made.estimate, "what was fitted is what is sent"
         messages = self._messages(made, texts)
@@ -405,7 +390,10 @@ class _Prompt:
         hints = cache_hints(builders, self.tool_tokens)
         if not self.grows:
             return hints
-        newest = sum(self.estimator.message_tokens(each) for each in messages[end_of_previous(messages) :])
+        newest = sum(
+            self.estimator.message_tokens(each)
+            for each in messages[end_of_previous([each.role for each in messages]) :]
+        )
         previous = CacheHint("previous", max(0, estimate - newest))
         return tuple(previous if hint.after == "history" else hint for hint in hints)
 
@@ -416,16 +404,6 @@ class _Prompt:
         history = builders["L4_STRIP"].tokens - parts.summary_tokens
         library = builders["L2_PREVIOUS"].tokens
         return exceeded(parts, self.limit, made.past.messages, history, library, self.estimator)
-
-
-def end_of_previous(messages: Sequence[ChatMessage]) -> int:
-    """The number of messages that the request before had: those before the last answers of the assistant."""
-    at = len(messages)
-    while at and messages[at - 1].role == "user":
-        at -= 1
-    while at and messages[at - 1].role == "assistant":
-        at -= 1
-    return at
 
 
 def _readable(artifact: Artifact) -> Artifact:

@@ -41,13 +41,6 @@ class Rendered(NamedTuple):
     """The parts of the history that were shortened or left out to fit; a transcript is compacted instead."""
 
 
-class NearLimit(NamedTuple):
-    warning: str
-    """For the manifest."""
-    event: ContextNearLimit | None
-    """None: no summary helps, or one was asked for and the turns that it is of are still there."""
-
-
 class Compacting:
     """The compactions of one prompt."""
 
@@ -195,16 +188,19 @@ class Compacting:
         for at, names in enumerate(turns):
             parts = made.sent_so_far.turns.get(names[0], ())
             messages = [self.before.messages[name] for name in names]
-            used = mentioned(messages, parts, notes, self.texts) if at >= recent else frozenset[str]()
+            used = mentioned(messages, notes, self.texts) if at >= recent else frozenset[str]()
             own = names[0] if parts and begins(self.before.messages[names[0]]) else None
             rest = [shown[name] for name in names if name in shown and name != own]
             short = sum(map(message_seed, map(short_results, rest)))
             yield Kept(names[0], names[-1], parts, sum(map(message_seed, rest)), short, used)
 
-    def near_limit(self, made: Rendered) -> NearLimit | None:
-        """What the next compaction would take, where the prompt has most of its limit."""
+    def near_limit(self, made: Rendered) -> tuple[str | None, ContextNearLimit | None]:
+        """What the next compaction would take, where the prompt has most of its limit: a warning and an event.
+
+        No event where no summary helps, or one was asked for and the turns that it is of are still there.
+        """
         if made.estimate < NEAR_LIMIT * self.limit:
-            return None
+            return None, None
         before = self._before_compaction(made)
         planner = Planner(before, self.turn.policy, self.index)
         plan = planner.over_budget(round(self.limit / self.turn.factor))
@@ -214,7 +210,7 @@ class Compacting:
             f"{len(before.turns)}, and keeps {len(plan.library)} notes in the library."
         )
         if plan.up_to is None or made.conversation.near_limit in {turn.last for turn in before.turns}:
-            return NearLimit(warning, None)
+            return warning, None
         event = ContextNearLimit(
             conversation=self.before.id,
             message=self.turn.message,
@@ -222,4 +218,4 @@ class Compacting:
             limit=self.limit,
             up_to=plan.up_to,
         )
-        return NearLimit(warning, event)
+        return warning, event

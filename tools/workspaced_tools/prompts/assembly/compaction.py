@@ -270,7 +270,9 @@ class Planner:
                 if before is None or _revision(before) != part.revision:
                     tokens = part.tokens if part.is_whole or before is None else max(part.tokens, before.tokens)
                     first = turn.first if before is None else before.message
-                    found[part.key] = _Version(_artifact(part), first, tokens)
+                    kind = cast(ArtifactKind, library_kind(part.kind))
+                    artifact = Artifact(kind, part.id, part.title or part.id, part.revision, part.mtime)
+                    found[part.key] = _Version(artifact, first, tokens)
         for key, newest in self._before.newest.items():
             if key not in found:
                 continue
@@ -291,11 +293,6 @@ def _key(entry: LibraryEntry | _Version) -> Key:
 
 def _revision(version: LibraryEntry | _Version) -> str:
     return version.revision if isinstance(version, LibraryEntry) else version.artifact.revision
-
-
-def _artifact(part: SentPart) -> Artifact:
-    kind = cast(ArtifactKind, library_kind(part.kind))
-    return Artifact(kind, part.id, part.title or part.id, part.revision, part.mtime)
 
 
 def pays(planner: Planner, plan: Plan, before: Before, limit: int) -> bool:

@@ -19,7 +19,7 @@ from workspaced_events.schema.catalogue import LayerHashes, Pipeline
 from ...ports.manifest import LAYERS, LayerId, Manifest, ManifestEntry, ManifestLayer, State
 from ..model.blocks import BLANK_LINE, trimmed
 from ..model.token_estimate import Estimator, estimate_tokens
-from ..model.types import Block, CacheHint, ChatMessage, Policy, Segment, Turn
+from ..model.types import Block, CacheHint, ChatMessage, Segment, Turn
 
 _BREAK: Final = BLANK_LINE.encode()
 _SEEDS: Final = Estimator(1.0)
@@ -292,13 +292,6 @@ def warnings_of(
     if not (reuse.stable["L2_PREVIOUS"] or compacted or removed) and ids.index(message) >= ids.index(last.message):
         found.append(L2_CHANGED)
     return tuple(found)
-
-
-def summary_warning(tokens: int, policy: Policy) -> tuple[str, ...]:
-    """Warns if the summary is longer than `policy.summary_tokens_max`, since it is in every prompt."""
-    if policy.summary_tokens_max is None or tokens <= policy.summary_tokens_max:
-        return ()
-    return (f"The summary has about {tokens} tokens, more than {policy.summary_tokens_max}.",)
 
 
 def cache_hints(builders: Mapping[LayerId, LayerBuilder], tool_tokens: int) -> tuple[CacheHint, ...]:

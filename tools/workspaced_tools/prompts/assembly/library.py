@@ -33,21 +33,13 @@ class Item(msgspec.Struct, frozen=True):
         return entry_of(self.artifact, "active" if self.active else "attached", state, detail)
 
 
-class Attached(msgspec.Struct, frozen=True):
-    """A turn's artifacts, in the order attached."""
-
-    items: tuple[Item, ...]
-    duplicates: tuple[Artifact, ...]
-    """Artifacts that repeat one of the items."""
-
-
 def entry_of(artifact: Artifact, why: str, state: State, detail: str | None) -> LayerEntry:
     revision = artifact.revision or None
     return LayerEntry(artifact.id, artifact.kind, why, state, revision, detail, artifact.notes)
 
 
-def attached_to(artifacts: Sequence[Artifact]) -> Attached:
-    """The artifacts, each once; of repeated ones the first one that could be read counts."""
+def attached_to(artifacts: Sequence[Artifact]) -> tuple[list[Item], list[Artifact]]:
+    """The artifacts, each once, the first one of equals that could be read; and those that repeat one."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for at, artifact in enumerate(artifacts):
         groups.setdefault(_identity(artifact), []).append(at)
@@ -57,7 +49,7 @@ def attached_to(artifacts: Sequence[Artifact]) -> Attached:
         duplicates.discard(best)
         active = any(artifacts[at].kind == "active_note" for at in group)
         items.append(Item(artifacts[best], active))
-    return Attached(tuple(items), tuple(artifacts[at] for at in sorted(duplicates)))
+    return items, [artifacts[at] for at in sorted(duplicates)]
 
 
 def _identity(artifact: Artifact) -> tuple[str, ...]:

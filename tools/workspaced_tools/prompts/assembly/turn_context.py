@@ -1,9 +1,7 @@
 """The third layer: what this turn's message brings besides the user's words.
 
 What stands above in its present version is a line, or nothing where nothing has to be said; what changed is a
-unified diff where that is less than half of the whole; else it is whole. In this order: pins; results of tools;
-lines; new or changed artifacts, the active note last; failed ones; the line about notes that have changed since
-they were shown; images.
+unified diff where that is less than half of the whole; else it is whole.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -75,8 +73,7 @@ class TurnContext:
             LogDamaged: a text of the form `search` is no search.
         """
         self._add_pins(provided)
-        attached = attached_to(artifacts)
-        items = attached.items
+        items, duplicates = attached_to(artifacts)
         self._add_tool_results([item for item in items if _is_result(item)])
         self._add_artifacts([item for item in items if not _is_result(item) and item.artifact.failed is None])
         for item in items:
@@ -86,7 +83,7 @@ class TurnContext:
         self._add_images([item for item in items if item.artifact.kind == "image"])
         if query and any(part.text for part in self.parts if part.kind != PIN):
             self._add(SentPart(FRAME, "query", b.QUERY_FRAME), LayerEntry("query", FRAME, FRAME), shown=False)
-        for artifact in attached.duplicates:
+        for artifact in duplicates:
             self.builder.record(entry_of(artifact, "duplicate", "dropped", artifact.failed))
 
     def _add(self, part: SentPart, entry: LayerEntry, *, segment: str = "", shown: bool = True) -> None:
@@ -171,8 +168,7 @@ class TurnContext:
 
     def _above(self, artifact: Artifact) -> bool:
         key = key_of(artifact.kind, artifact.id, artifact.revision)
-        is_shown = self._sent_so_far.revision(key) == artifact.revision
-        return is_shown or self._sent_so_far.same_text(key, artifact.revision) is not None
+        return self._sent_so_far.revision(key) == artifact.revision
 
     def _add_artifacts(self, items: Sequence[Item]) -> None:
         shown = [item for item in items if item.artifact.kind != "image"]
@@ -189,14 +185,10 @@ class TurnContext:
     def _add_line(self, item: Item) -> None:
         """Points to what stands above; nothing is said of a note that was the active one before as well."""
         artifact = _as_shown(item)
-        key = key_of(artifact.kind, artifact.id, artifact.revision)
-        other = None
-        if self._sent_so_far.revision(key) != artifact.revision:
-            other = self._sent_so_far.same_text(key, artifact.revision)
-        said_before = item.active and self._sent_so_far.active == artifact.id and other is None
-        is_named = said_before or (artifact.is_embedded and other is None)  # by its note's text
-        line = "" if is_named else b.above_line(artifact.id, active=item.active, as_id=other or "")
-        part = replace(_part(item, line), base=artifact.revision, alias=other or "")
+        said_before = item.active and self._sent_so_far.active == artifact.id
+        is_named = said_before or artifact.is_embedded  # by its note's text
+        line = "" if is_named else b.above_line(artifact.id, active=item.active)
+        part = replace(_part(item, line), base=artifact.revision)
         self._add(part, item.entry("reference", ABOVE if said_before else None), segment="reference")
 
     def _add_block(self, item: Item) -> None:

@@ -1,9 +1,7 @@
 """Accounts for the provider's cache: how much of each prompt it could serve, how much it did, and why not all.
 
-Everything is read from the log. A prompt loses its prefix only for a cause in the log: new settings, a compaction,
-a removed message. Without such a cause, the provider evicted the prefix.
-
-Token counts of prompts are estimates (token_estimate.py); cached tokens are the provider's own count.
+A prompt loses its prefix only for a cause in the log: new settings, a compaction, a removed message; without one
+the provider evicted it. Tokens of prompts are estimates; cached tokens are the provider's own count.
 """
 
 from collections import Counter

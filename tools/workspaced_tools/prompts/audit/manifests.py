@@ -1,9 +1,4 @@
-"""Manifests of recorded prompts.
-
-A prompt may have been assembled before a note became private, or for another client. So the gate filters a
-manifest for each client (sharing/manifests.py): it leaves out and counts entries of notes that are withheld at
-that time, and subtracts them from the sums.
-"""
+"""Manifests of recorded prompts, unfiltered: what a client may not see the gate takes out."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -11,7 +6,6 @@ from typing import Final
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import ConversationId, NoteId, VaultId
 from workspaced_events.projections.conversations import Conversation, Conversations, Prompt
-from workspaced_events.schema.catalogue import PromptAssembled
 
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ECHO_CHARS_MAX
@@ -39,7 +33,10 @@ class ManifestStore:
 
     def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
         prompt = self._prompt(self._conversation(conversation), message)
-        return stored_manifest(prompt.seq, prompt, self._texts)
+        try:
+            return StoredManifest(prompt.seq, manifest_of_prompt(prompt.manifest_sha256, self._texts))
+        except (LogDamaged, NotRecorded) as error:
+            raise NotRecorded("The prompt's manifest is not kept", hint=error.hint or error.message) from None
 
     def refresh_flags(self, notes: list[NoteId]) -> None:
         if self._refresh_flags is not None:
@@ -69,18 +66,6 @@ class ManifestStore:
             f"Argument 'message': no prompt is remembered for {message[:ECHO_CHARS_MAX]!r}.",
             hint=f"The latest: {_ids(prompt.message for prompt in conversation.prompts)}.",
         )
-
-
-def stored_manifest(seq: int, prompt: Prompt | PromptAssembled, texts: Texts) -> StoredManifest:
-    """The manifest of the prompt that an event recorded at `seq`.
-
-    Raises:
-        NotRecorded: it is not kept, or cannot be read.
-    """
-    try:
-        return StoredManifest(seq, manifest_of_prompt(prompt.manifest_sha256, texts))
-    except (LogDamaged, NotRecorded) as error:
-        raise NotRecorded("The prompt's manifest is not kept", hint=error.hint or error.message) from None
 
 
 def _ids(ids: Iterable[str]) -> str:

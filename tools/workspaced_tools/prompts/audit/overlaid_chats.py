@@ -130,13 +130,6 @@ class OverlaidChats:
         chat = inserted.data.session if inserted is not None else name
         return chat if chat in self.by_chat else None
 
-    def _stood_in(self, request: PromptOverlaid) -> list[int]:
-        """The events of what stood in a request, the oldest first; none: the log does not have all of it."""
-        found = self._chain(request.insertion)
-        if not found or found[-1].data.after is not None:
-            return []
-        return [each.seq for each in reversed(found) if each.data.insertion not in request.without]
-
     def _chain(self, last: str) -> list[Event]:
         """What was put into a chat up to its insertion `last`, the newest first, as far back as the log has it.
 
@@ -180,7 +173,7 @@ class OverlaidChats:
             chat,
             insertions[-1].data.caller,
             [self._insertion(each, counts[each.seq], blob) for each in insertions],
-            [self._request(each, self._stood_in(each.data)) for each in requests],
+            [self._request(each) for each in requests],
         )
 
     def _insertion(self, event: Event, requests: int, blob: Blob) -> InsertionShown:
@@ -204,14 +197,17 @@ class OverlaidChats:
             withdrawn_at=self._withdrawn.get(data.insertion),
         )
 
-    def _request(self, event: Event, insertions: list[int]) -> RequestShown:
+    def _request(self, event: Event) -> RequestShown:
+        chain = self._chain(event.data.insertion)
+        if not chain or chain[-1].data.after is not None:  # the log does not have all of it
+            chain = []
         answered = self._answered.get(event.seq)
         if answered is not None and answered.input_tokens is None:
             answered = None
         return RequestShown(
             event.seq,
             event.time,
-            insertions,
+            [each.seq for each in reversed(chain) if each.data.insertion not in event.data.without],
             answered.input_tokens if answered is not None else None,
             answered.cached_tokens if answered is not None else None,
             answered.output_tokens if answered is not None else None,

@@ -1,9 +1,4 @@
-"""Rebuilds prompts from the log and its blobs alone.
-
-A prompt is a function of its conversation, folded up to `asOfSeq`, and of the inputs that `prompt_assembled`
-names. So the log need not keep the text that an agent was sent: the prompt can be rebuilt, and the recorded hashes
-show whether it is the same.
-"""
+"""Rebuilds prompts by the log and its blobs alone: from the conversation as of `asOfSeq` and the inputs."""
 
 from collections import Counter, deque
 from hashlib import sha256

@@ -85,22 +85,17 @@ def _fence_of(thing: Artifact | Provided, fence: str) -> str:
 
 
 def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
-    """The name and the fields of an artifact's block."""
+    """The name and the fields of an artifact's block.
+
+    The result of a tool is called as the tool was, such as `localSearch`: by its title or its id, if one can be a
+    block's name and does not read as that of another block or field.
+    """
     fields = {"title": artifact.title or artifact.id}
     fields["path" if artifact.kind in _PATH_KINDS else "source"] = artifact.id
     if artifact.mtime is not None:
         fields["mtime"] = artifact.mtime
     name = "note_context" if artifact.kind == "note" else artifact.kind
-    return called_name(artifact.title, artifact.id) if name == "tool_result" else name, fields
-
-
-def called_name(*tools: str) -> str:
-    """The name of the block for a tool's result: as the tool was called, such as `localSearch` or `web_search`.
-
-    The first of `tools` that can be a block's name and does not read as that of another block or field; if there
-    is none, `tool_result`.
-    """
-    return next(filter(_is_called, tools), "tool_result")
+    return next(filter(_is_called, (artifact.title, artifact.id)), name) if name == "tool_result" else name, fields
 
 
 def _is_called(tool: str) -> bool:
@@ -125,10 +120,10 @@ def provider_gone(pin: str) -> str:
     return f"[No longer pinned: {escape_field(pin)}]"
 
 
-def above_line(artifact_id: str, *, active: bool, as_id: str = "") -> str:
-    """The line for an artifact that stands further above, under the id `as_id` if that is another one."""
+def above_line(artifact_id: str, *, active: bool) -> str:
+    """The line for an artifact that stands further above."""
     what = "Active note" if active else "Attached"
-    return f"{what}: {escape_field(artifact_id)} (above{f' as {escape_field(as_id)}' if as_id else ''})"
+    return f"{what}: {escape_field(artifact_id)} (above)"
 
 
 def summary_block(text: str | None, *, fence: str = "") -> str:

@@ -18,7 +18,7 @@ from workspaced_events.projections.conversations import Conversation, library_of
 from workspaced_events.schema.catalogue import LeftOut, LibraryEntry
 
 from ...errors import NotRecorded
-from .blocks import BLANK_LINE, above_line
+from .blocks import BLANK_LINE
 from .kept_turns import KeptTurns
 from .sent_turn import CHANGES, FRAME, PIN, SENT_VERSION, Key, SentPart, SentTurn, key_of
 from .token_estimate import estimate_tokens
@@ -61,9 +61,8 @@ class SentSoFar:
         self.active: str | None = None
         self.reported: dict[str, str] = {}
         self.failed_pins: dict[str, str] = {}
-        self._by_revision: dict[tuple[str, str], Key] = {}
         for entry in library:
-            self._show(key_of(entry.kind, entry.id, entry.revision), Shown(entry.revision, None))
+            self.shown[key_of(entry.kind, entry.id, entry.revision)] = Shown(entry.revision, None)
         self._library = frozenset(self.shown)
 
     def copy(self) -> "SentSoFar":
@@ -83,13 +82,6 @@ class SentSoFar:
         turn = self.shown[key].turn
         parts = self.turns[turn] if turn is not None else ()
         return next((part.notes for part in reversed(parts) if part.key == key), ())
-
-    def same_text(self, key: Key, revision: str) -> str | None:
-        """The id of another thing of this kind that stands with the same text."""
-        found = self._by_revision.get((key[0], revision))
-        if found is None or found == key or self.revision(found) != revision:
-            return None
-        return found[1]
 
     def take(self, turn: MessageId, parts: tuple[SentPart, ...], left_out: _Gone) -> None:
         """Adds the next turn."""
@@ -112,13 +104,12 @@ class SentSoFar:
             return self._failed(part)
         if (part.kind, part.id) in left_out:
             return stand_in(part, in_library=part.key in self._library)
-        if part.base and not self._has_base(part):
+        if part.base and self.revision(part.key) != part.base:  # it does not stand above any more
             return stand_in(part, in_library=part.key in self._library)
-        if part.alias and self.revision(key_of(part.kind, part.alias, part.base)) != part.base:
-            line = above_line(part.id, active=part.kind == "active_note")  # compacted: under its own id
-            part = replace(part, text=line, tokens=estimate_tokens(line), alias="")
         if part.form != "search":  # it numbers its turn's sources, so no later part may point to it
-            self._show(part.key, Shown(part.revision, turn if part.is_whole else self._shown_turn(part, turn)))
+            found = self.shown.get(part.key)
+            points = found is not None and part.base == part.revision  # changes stand in their own turn
+            self.shown[part.key] = Shown(part.revision, found.turn if found is not None and points else turn)
         return self._named(part)
 
     def _failed(self, part: SentPart) -> SentPart:
@@ -128,21 +119,6 @@ class SentSoFar:
             if part.failed is not None:
                 self.failed_pins[part.id] = part.failed
         return self._named(part)
-
-    def _has_base(self, part: SentPart) -> bool:
-        """Whether what the part points to, or changes, stands above it."""
-        if self.revision(part.key) == part.base:
-            return True
-        return bool(part.alias) and self.revision(key_of(part.kind, part.alias, part.base)) == part.base
-
-    def _shown_turn(self, part: SentPart, turn: MessageId) -> MessageId | None:
-        """Where a reference points to; changes stand in their own turn."""
-        found = self.shown.get(part.key)
-        return found.turn if found is not None and part.base == part.revision else turn
-
-    def _show(self, key: Key, shown: Shown) -> None:
-        self.shown[key] = shown
-        self._by_revision[key[0], shown.revision] = key
 
     def _named(self, part: SentPart) -> SentPart:
         if part.kind == "active_note":

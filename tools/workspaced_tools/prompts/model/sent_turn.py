@@ -48,8 +48,6 @@ class SentPart(Wire, frozen=True):
     """What the model knows of the thing after this part: the blob of a text, of a pin's text, of an image."""
     base: str = ""
     """The revision that the part points to (if it is `revision`) or changes: it must stand above."""
-    alias: str = ""
-    """The id under which the same text stands above, if the part points to another thing's."""
     title: str = ""
     """An artifact's; `mtime` likewise."""
     mtime: str | None = None

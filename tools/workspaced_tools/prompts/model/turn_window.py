@@ -1,8 +1,7 @@
 """The window of earlier messages that a prompt carries, in whole turns.
 
-Of a chat only compactions leave messages out. A compression carries every message that its summary will cover,
-except those that the last summary covers. It also carries messages that compactions left out: no
-summary covers them yet.
+Of a chat only compactions leave messages out. A compression carries all that its summary will cover and the last
+one does not, also what compactions left out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +31,9 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
     end = end_of(conversation, ids, message)
     every = list(conversation.messages.values())
     covered = _summed_up(conversation, ids, message, end)
-    start = covered if is_compression else min(end, _elided(conversation, ids))
+    until = conversation.elided_until
+    elided = ids.index(until) + 1 if until in conversation.messages else 0
+    start = covered if is_compression else min(end, elided)
     dropped = [left_out(each.id, "summary" if at < covered else "fold") for at, each in enumerate(every[:start])]
     if is_compression:
         dropped += (left_out(each.id, "pipeline") for each in every[end : ids.index(message) + 1])
@@ -46,6 +47,16 @@ def left_out(message: MessageId, why: str) -> ManifestEntry:
 def begins(message: Message) -> bool:
     """Whether a turn begins with this message."""
     return message.role == "user" and not message.is_carrier
+
+
+def end_of_previous(roles: Sequence[str]) -> int:
+    """The number of messages that the request before had: those before the last answers of the assistant."""
+    at = len(roles)
+    while at and roles[at - 1] == "user":
+        at -= 1
+    while at and roles[at - 1] == "assistant":
+        at -= 1
+    return at
 
 
 def turns_in(messages: Iterable[Message]) -> list[list[Message]]:
@@ -83,8 +94,3 @@ def _summed_up(conversation: Conversation, ids: Sequence[MessageId], message: Me
     if ids.index(summary.up_to) > ids.index(message):
         return 0
     return min(end, _end_of_whole_turns(conversation, ids, summary.up_to))
-
-
-def _elided(conversation: Conversation, ids: Sequence[MessageId]) -> int:
-    until = conversation.elided_until
-    return ids.index(until) + 1 if until in conversation.messages else 0

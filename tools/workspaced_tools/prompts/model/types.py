@@ -1,11 +1,7 @@
 """The types of prompt context: inputs and outputs of the assembler.
 
-A `Turn` holds everything that was read for one prompt; the assembler knows the `Turn` and the `Conversation`, and
-nothing else. Texts are blobs, named by their sha256. A prompt is a function of these, so log and blobs suffice to
-rebuild any prompt.
-
-A pipeline says which parts a prompt has by its purpose. A chat has all layers: earlier attachments are in the
-library, and the turn refers to them. A compression is the history alone, for a model to summarise.
+The assembler knows a `Turn` and its `Conversation`, and nothing else. Texts are blobs, named by their sha256. A
+chat has all layers; a compression is the history alone, for a model to summarise.
 """
 
 from collections.abc import Callable
@@ -113,8 +109,6 @@ class Policy(Wire, frozen=True):
     """The budget never touches this many last rounds (assembly/history.py defines a round)."""
     slide_to: float = 0.5
     """A compression leaves out whole turns, down to this share of the limit."""
-    summary_tokens_max: int | None = None
-    """The manifest warns of a longer summary. None: no warning."""
     each_turn: bool = False
     """Whether the library takes over at each turn, not only at a compaction that has another reason."""
     compact_to: float = 0.4

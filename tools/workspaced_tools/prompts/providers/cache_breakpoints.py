@@ -3,15 +3,14 @@
 Anthropic writes its cache at the marks, and reads what an earlier request wrote at one of them
 (platform.claude.com/docs/en/build-with-claude/prompt-caching). Each request begins with the one before it, so the
 marks are after the runtime's own system prompt, the library, the last message of the request before, and the last
-message of all.
-
-These are at most four, as many as it takes.
+message of all: at most four, as many as it takes.
 """
 
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ..model.turn_window import end_of_previous
 from .provider import Part
 
 Message = tuple[str, list[Part]]
@@ -37,18 +36,13 @@ def marked(
 
 def _ends(messages: Sequence[Message]) -> Iterator[Place]:
     """The ends of the request before, which is up to the last answers of the assistant, and of all messages."""
-    at = len(messages)
-    while at and messages[at - 1][0] == "user":
-        at -= 1
-    while at and messages[at - 1][0] == "assistant":
-        at -= 1
-    ends = (_last(messages, 0, at), _last(messages, 0, len(messages)))
+    ends = (_last(messages, end_of_previous([role for role, _ in messages])), _last(messages, len(messages)))
     yield from dict.fromkeys(place for place in ends if place is not None)
 
 
-def _last(messages: Sequence[Message], begin: int, end: int) -> Place | None:
-    """The last part of these messages that may have a mark: thinking may not."""
-    for at in reversed(range(begin, end)):
+def _last(messages: Sequence[Message], end: int) -> Place | None:
+    """The last part of the first `end` messages that may have a mark: thinking may not."""
+    for at in reversed(range(end)):
         parts = messages[at][1]
         for place in reversed(range(len(parts))):
             if parts[place].type != "thinking":

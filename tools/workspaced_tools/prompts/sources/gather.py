@@ -23,7 +23,7 @@ from workspaced_events.projections.conversations import (
 from workspaced_events.schema.catalogue import Pipeline
 
 from ...errors import ArgumentInvalid, NotRecorded
-from ...limits import ATTACHED_AT_ONCE, SUMMARY_TOKENS_MAX
+from ...limits import ATTACHED_AT_ONCE
 from ...ports.asking import VaultPort
 from ...ports.images import NoteImage
 from ...ports.questions import Images, Read
@@ -129,7 +129,6 @@ def _policy(conversation: Conversation, pipeline: Pipeline) -> Policy:
     settings = conversation.settings
     return Policy(
         pipeline=pipeline,
-        summary_tokens_max=SUMMARY_TOKENS_MAX,
         each_turn=settings.promotion == "each_turn" or (settings.promotion is None and _is_kept(conversation)),
     )
 
@@ -205,7 +204,11 @@ def _as_kept(present: Present, texts: Texts) -> Present:
 
 def _is_shown(turn: Turn, reading: Reading) -> bool:
     """Whether the client may still see all notes of the turn, and the images that they embed."""
-    is_shown = reading.shows(pinned_in(turn)) and reading.shows_attached(_attached_in(turn))
+    attached = list(dict.fromkeys(_attached_in(turn)))
+    is_shown = reading.shows(pinned_in(turn)) and (
+        reading.shows(attached)
+        or all(reading.shows([note]) or reading.of(note).shows([note]) for note in attached)
+    )
     return is_shown and all(_embeds(each.note, each.id, reading) for each in turn.artifacts if each.is_embedded)
 
 

@@ -6,7 +6,7 @@ workspace. Only existing notes are named. A pin that fails has the code of its e
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -20,19 +20,15 @@ from ...errors import ArgumentInvalid
 from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
 from ...notes.note import Note
 from ...ports.asking import VaultPort
-from ...ports.questions import LinkTargets, Members, Names, Overview, Read, Visits
+from ...ports.questions import LinkTargets, Members, Names, Overview, Read
 from ...ports.vault import NoteRef
-from ...tools.visit_answers import opened_next
 from ..model.blocks import BLANK_LINE, artifact_block
 from ..model.token_estimate import estimate_tokens
 from ..model.types import Artifact, Provided
 from .environment import file_line
 from .view_reader import Reading, Unavailable, utc_seconds
 
-_PROVIDED_NEXT_MAX: Final = 5
-"""Notes that a pin of kind `next-notes` names."""
 OTHERS: Final = "Not shown for want of room:"
-NEXT: Final = "Usually opened next:"
 
 
 def provide(pin: Provider, reading: Reading) -> Provided:
@@ -51,18 +47,12 @@ def provide(pin: Provider, reading: Reading) -> Provided:
 _NEEDED: Final[dict[ProviderKind, str]] = {"text": "text", "note": "path", "folder": "folder"}
 
 
-class Parameters(NamedTuple):
-    """Of a pin, checked."""
-
-    path: NoteId | None
-    folder: str | None
-    text: str | None
-
-
 def checked_parameters(
     kind: ProviderKind, *, path: str | None, folder: str | None, text: str | None
-) -> Parameters:
-    """The parameters of a pin, if its kind takes these and needs no other.
+) -> tuple[NoteId | None, str | None]:
+    """Path and folder of a pin, if its kind takes these parameters and needs no other.
+
+    The folder is its path from the vault's root, without a slash at its end; empty: the root itself.
 
     Raises:
         InvalidArgument: it does not.
@@ -77,19 +67,10 @@ def checked_parameters(
             raise InvalidArgument(f"A pin of kind {kind!r} takes no `{name}`.", hint=hint)
         if value is None and name == needed:
             raise InvalidArgument(f"A pin of kind {kind!r} needs `{name}`.", hint=hint)
-    return Parameters(
-        note_id(path) if path is not None else None, folder_id(folder) if folder is not None else None, text
-    )
-
-
-def folder_id(folder: str) -> str:
-    """The folder's path from the vault's root, without a slash at its end; empty: the root itself.
-
-    Raises:
-        ActionError: as `note_id`.
-    """
-    inner = folder.removesuffix("/")
-    return note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
+    if folder is not None:
+        inner = folder.removesuffix("/")
+        folder = note_id(f"{inner}/x.md").removesuffix("/x.md") if inner else ""
+    return note_id(path) if path is not None else None, folder
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -148,19 +129,6 @@ def _linked_files(pin: Provider, reading: Reading) -> _Found:
     return _Found(found.text_sha256, [note.id, *found.notes])
 
 
-def _next_notes(_pin: Provider, reading: Reading) -> _Found:
-    """One line, in the order of paths: it changes only when it names other notes."""
-    vault, state = reading.names()
-    if state.active is None:
-        return _Found(None)
-    counts = opened_next(vault.ask(Visits()), state.active.id)
-    likeliest = sorted(counts, key=lambda note: (-counts[note], note))[:PROVIDED_NOTES_MAX]
-    existing = list(_known(vault, likeliest).values()) if likeliest else []
-    shown = sorted(existing[:_PROVIDED_NEXT_MAX], key=lambda ref: ref.path)
-    lines = [f"{NEXT} {', '.join(map(file_line, shown))}"] if shown else []
-    return _stored(reading, lines, [ref.id for ref in shown])
-
-
 def _recent_changes(_pin: Provider, reading: Reading) -> _Found:
     vault, _ = reading.whole()
     changed = vault.ask(Overview(PROVIDED_CHANGES_MAX)).changed
@@ -176,7 +144,6 @@ _PROVIDERS: Final[dict[ProviderKind, Callable[[Provider, Reading], _Found]]] = {
     "linked-files": _linked_files,
     "open-files": _open_files,
     "recent-changes": _recent_changes,
-    "next-notes": _next_notes,
 }
 
 
@@ -195,9 +162,9 @@ def _contents(reading: Reading, refs: Sequence[NoteRef]) -> _Found:
     others = refs[len(blocks) :]
     if not blocks:
         return _listed(reading, [("", others)])
-    listed = _lines([(OTHERS, others)] if others else [])
-    text = BLANK_LINE.join(filter(None, (*blocks, "\n".join(listed.lines))))
-    notes = [*(ref.id for ref in refs[: len(blocks)]), *listed.notes]
+    lines, listed = _lines([(OTHERS, others)] if others else [])
+    text = BLANK_LINE.join(filter(None, (*blocks, "\n".join(lines))))
+    notes = [*(ref.id for ref in refs[: len(blocks)]), *listed]
     return _Found(reading.keep(text.encode()), notes)
 
 
@@ -224,17 +191,11 @@ def _known(vault: VaultPort, notes: Iterable[NoteId]) -> dict[NoteId, NoteRef]:
 
 
 def _listed(reading: Reading, parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Found:
-    listed = _lines(parts, more)
-    return _stored(reading, listed.lines, listed.notes)
+    return _stored(reading, *_lines(parts, more))
 
 
-class _Lines(NamedTuple):
-    lines: list[str]
-    notes: list[NoteId]
-
-
-def _lines(parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Lines:
-    """Lists of files under their headings, together at most PROVIDED_NOTES_MAX.
+def _lines(parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> tuple[list[str], list[NoteId]]:
+    """Lists of files under their headings, together at most PROVIDED_NOTES_MAX, and these files.
 
     The last line counts the files left out; `more` adds files that are not in `parts`.
     """
@@ -246,7 +207,7 @@ def _lines(parts: Iterable[tuple[str, Sequence[NoteRef]]], more: int = 0) -> _Li
         shown += (ref.id for ref in fitting)
         lines += [heading] if heading and fitting else []
         lines += (f"- {file_line(ref)}" for ref in fitting)
-    return _Lines([*lines, f"- and {more} more"] if more else lines, shown)
+    return [*lines, f"- and {more} more"] if more else lines, shown
 
 
 def _stored(reading: Reading, lines: Sequence[str], notes: Sequence[NoteId]) -> _Found:

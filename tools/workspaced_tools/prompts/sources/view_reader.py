@@ -158,11 +158,6 @@ class Reading:
         """
         return checked(self.texts(sha256))
 
-    def shows_attached(self, notes: Iterable[NoteId]) -> bool:
-        """As `shows`, of notes that were attached."""
-        wanted = list(dict.fromkeys(notes))
-        return self.shows(wanted) or all(self.shows([note]) or self.of(note).shows([note]) for note in wanted)
-
     def shows(self, notes: Iterable[NoteId]) -> bool:
         """Whether the client may still see these notes, under these names or under their present ones."""
         wanted = list(dict.fromkeys(notes))

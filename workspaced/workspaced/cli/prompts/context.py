@@ -24,7 +24,7 @@ from workspaced_tools.prompts.audit.sent_prompts import (
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
 from ...terminal.log import open_log
-from ...terminal.options import daemon_options, given, utc_option
+from ...terminal.options import WithList, daemon_options, given, utc_option
 from ...terminal.output import output, print_table, print_warnings, segment_progress
 from ...terminal.printing import counted, print_json, say, say_text, styled
 from ...terminal.screen import local_time
@@ -42,16 +42,7 @@ _KEY_CHARS = 12
 """Of a hash that people read."""
 
 
-class _WithList(click.Group):
-    """A group whose default command is `list`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(name="context", cls=_WithList)
+@click.group(name="context", cls=WithList)
 def context_command() -> None:
     """What prompts held: list, show; conversations as files: export, import.
 
@@ -96,7 +87,8 @@ def list_command(log: str | None) -> None:
         print_table([head, *map(_row, listed)], right={3, 4, 5, 6, 7}, drop=(5, 3, 7, 6, 2, 1), wrap=0)
     if chats:
         head_of_chats = ("OVERLAID CHAT", "LAST", "CLIENT", "FORM", "INSERTIONS", "REQUESTS")
-        print_table([head_of_chats, *map(_chat_row, chats)], right={4, 5}, drop=(3, 1, 5), wrap=0)
+        rows = [tuple(map(str, {**each, "last": local_time(each["last"])}.values())) for each in chats]
+        print_table([head_of_chats, *rows], right={4, 5}, drop=(3, 1, 5), wrap=0)
     if not listed and not chats:
         say("no conversations", err=True)
 
@@ -126,11 +118,6 @@ def _listed_chat(history: PromptHistory, name: str) -> dict[str, Any]:
         "insertions": len(history.overlaid.insertions_of(name)),
         "requests": len(history.overlaid.requests_of(name)),
     }
-
-
-def _chat_row(listed: dict[str, Any]) -> tuple[str, ...]:
-    counts = str(listed["insertions"]), str(listed["requests"])
-    return (listed["chat"], local_time(listed["last"]), listed["caller"], listed["form"], *counts)
 
 
 def _row(listed: dict[str, Any]) -> tuple[str, ...]:
@@ -199,8 +186,8 @@ def show_command(
         if body is not None:
             from .request_body import body_of, print_body  # templates need an engine that nothing else here does
 
-            shaped = body_of(rebuilt, body, source)
-            return max(print_body(rebuilt, shaped), _warn_of_difference([rebuilt]))
+            shaped, differs = body_of(rebuilt, body, source)
+            return max(print_body(rebuilt, shaped, differs=differs), _warn_of_difference([rebuilt]))
     envelope = rebuilt.made.envelope
     if not given("json"):
         _print_head(sent, envelope.manifest)

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -28,14 +28,10 @@ SENT: Final = "sent"
 _FILE_ENDING: Final = ".jinja"
 
 
-class Body(NamedTuple):
-    shaped: RenderedBody
-    differs: bool
-    """True if the body differs from the sent one."""
-
-
-def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> Body:
+def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> tuple[RenderedBody, bool]:
     """A prompt as a request body: the sent one for SENT, otherwise by the named template or template file.
+
+    Also whether it differs from the one that was sent.
 
     Raises:
         InvalidArgument: the prompt was sent as messages; or the file is no template.
@@ -46,7 +42,7 @@ def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> Body:
     if wanted != SENT:
         texts = texts_in(source.blob)
         shaped = shape(envelope, settings, _template(wanted), texts, source.blob)
-        return Body(shaped, False)
+        return shaped, False
     recorded = data.shape
     if recorded is None:
         raise InvalidArgument(
@@ -54,7 +50,7 @@ def body_of(rebuilt: RebuiltPrompt, wanted: str, source: Source) -> Body:
             hint=f"Name a shape instead of `{SENT}`, such as openai.",
         )
     shaped = rebuild_request_body(recorded, envelope, settings, source.blob)
-    return Body(shaped, body_hash(shaped.body) != recorded.body_hash)
+    return shaped, body_hash(shaped.body) != recorded.body_hash
 
 
 def _template(wanted: str) -> Template:
@@ -69,14 +65,14 @@ def _template(wanted: str) -> Template:
     return Template(path.name.removesuffix(_FILE_ENDING).removesuffix(".json"), text)
 
 
-def print_body(rebuilt: RebuiltPrompt, body: Body) -> int:
+def print_body(rebuilt: RebuiltPrompt, shaped: RenderedBody, *, differs: bool) -> int:
     """Prints the JSON, and on stderr its differences from the messages. Returns the exit code: 1 if it differs."""
-    content = msgspec.json.encode(body.shaped.body)
+    content = msgspec.json.encode(shaped.body)
     if given("json"):
         print_bytes(content + b"\n")
     else:
         print_readable_json(json.loads(content))
-    print_warnings(body.shaped.changes)
-    if body.differs:
+    print_warnings(shaped.changes)
+    if differs:
         print_warnings([f"the body of prompt {rebuilt.sent.event.seq} is not as it was sent."])
-    return 1 if body.differs else 0
+    return 1 if differs else 0
