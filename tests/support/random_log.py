@@ -27,6 +27,12 @@ def time_at(seq: int) -> str:
     return f"2026-03-{day + 1:02}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}.{seq % 2 * 5}00000Z"
 
 
+def event_of(seq: int, data: Data, vault: VaultId | None = V, *, time: str = "", source: str = "ui") -> Event:
+    """One event, admitted by nobody; `time`: by its sequence if there is none."""
+    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time or time_at(seq), source, vault, data)
+    return made
+
+
 def recorded(*actions: Data | tuple[Data, VaultId]) -> list[Event]:
     """A log of these actions, of the current vault unless they name another, as the recorder would make it."""
     events: list[Event] = []
@@ -40,8 +46,7 @@ def recorded(*actions: Data | tuple[Data, VaultId]) -> list[Event]:
 def _append(events: list[Event], state: WorkspaceState, data: Data, vault: VaultId | None) -> WorkspaceState:
     seq = len(events) + 1
     vault = None if isinstance(data, c.PauseStarted | c.PauseEnded) else vault
-    of = admit(state, Action(data, vault=vault))
-    event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time_at(seq), f"ui {seq % 3}", of, data)
+    event = event_of(seq, data, admit(state, Action(data, vault=vault)), source=f"ui {seq % 3}")
     events.append(event)
     return apply(state, event)
 

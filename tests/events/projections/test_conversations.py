@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden_log import EVERY
 from support.profiles import examples
+from support.random_log import event_of
 
-from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId
+from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.projections.conversations import (
     ALPHA,
     CALIBRATIONS_MAX,
@@ -27,18 +28,12 @@ from workspaced_events.projections.conversations import (
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Data, Event, LibraryEntry
+from workspaced_events.schema.catalogue import CATALOGUE, Data, LibraryEntry
 from workspaced_events.schema.codec import decode_event, encode_event
 
 TALK = ConversationId("talk")
 M1, M2, M3, M4, M5 = MESSAGES = [MessageId(f"m{number}") for number in range(1, 6)]
 SHA = [f"{number:064x}" for number in range(20)]
-
-
-def event_of(seq: int, data: Data) -> Event:
-    time = f"2026-03-01T12:{seq // 60 % 60:02}:{seq % 60:02}.000000Z"
-    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, "agent", VaultId("v"), data)
-    return made
 
 
 def folded(*datas: Data, state: Conversations = NO_CONVERSATIONS, first: int = 1) -> Conversations:

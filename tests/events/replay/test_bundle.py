@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.golden_log import EVERY
+from support.random_log import V, W, event_of
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
+from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
 from workspaced_events.projections.visits import VisitFold, VisitStream, visits_from
 from workspaced_events.projections.workspace_fold import FOLD_VERSION, fold_all
 from workspaced_events.projections.workspace_state import EMPTY
@@ -30,10 +31,9 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import Source
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.codec import encode_event
 
-V, W = VaultId("v"), VaultId("w")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "folder/日記"))
 TEXT = "a long selection, é\n".encode() * 300
 NAME = sha256(TEXT).hexdigest()
@@ -41,17 +41,11 @@ TALK = ConversationId("talk")
 STARTED = c.ConversationStarted(conversation=TALK, provider="p", model="m", context_window=9, output_reserve=1)
 
 
-def event(seq: int, data: c.Data, vault: VaultId | None = V, source: str = "ui") -> Event:
-    time = f"2026-03-01T{seq // 3600:02}:{seq // 60 % 60:02}:{seq % 60:02}.000000Z"
-    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, source, vault, data)
-    return made
-
-
 def log_of(*data: c.Data | tuple[VaultId, c.Data]) -> list[Event]:
     """A log that registers both vaults first."""
     opened = [c.VaultOpened(vault, vault, f"/{vault}") for vault in (V, W)]
     return [
-        event(seq, each[1], each[0]) if isinstance(each, tuple) else event(seq, each)
+        event_of(seq, each[1], each[0]) if isinstance(each, tuple) else event_of(seq, each)
         for seq, each in enumerate([*opened, *data], start=1)
     ]
 

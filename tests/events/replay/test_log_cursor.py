@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.journals import flipped, record
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -147,8 +148,7 @@ def real(tmp_path: Path) -> Iterator[Journal]:
         *(c.ActiveNoteSet(NoteId(f"{n}.md")) for n in range(1_500)),
     ]
     for start in range(0, len(actions), 5):
-        journal.writer.submit([Action(each) for each in actions[start : start + 5]], "ui", lambda _outcome: None)
-        journal.writer.commit()
+        record(journal, *map(Action, actions[start : start + 5]))
     yield journal
     journal.writer.close()
 
@@ -156,9 +156,8 @@ def real(tmp_path: Path) -> Iterator[Journal]:
 def test_damage_is_said_by_whoever_comes_to_it(real: Journal, tmp_path: Path) -> None:
     moments = LogMoments(real.log)
     first = min((tmp_path / "data" / "log").glob("*.wlog"))
-    content = bytearray(first.read_bytes())
-    content[len(content) // 2] ^= 1
-    first.write_bytes(content)
+    content = first.read_bytes()
+    first.write_bytes(flipped(content, 4 * len(content)))
     assert moments.moment(1_501).seq == 1_501
     assert next(moments.before(1_501)).seq == 1_501
     for read in (lambda: list(moments.before(1_501)), lambda: moments.state_at(1_500)):

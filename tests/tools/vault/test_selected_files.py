@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.images import write
 from support.patience import is_indexed
 from support.profiles import examples
 from support.tool_fixtures import MakeVault
@@ -25,14 +26,6 @@ from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFile
 from workspaced_tools.vault.files.walk import ScannedFile, scan
 
 STATE = VaultState()
-
-
-def write(folder: Path, contents: dict[str, str | bytes]) -> Path:
-    for path, text in contents.items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode() if isinstance(text, str) else text)
-    return folder
 
 
 def walked(folder: Path, *globs: str, gitignore: bool = True) -> set[str]:
