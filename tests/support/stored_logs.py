@@ -1,7 +1,9 @@
-"""One log in each form in which it may be stored: a data directory, an export and a bundle."""
+"""One log in each form in which it may be stored: a data directory, an export, a bundle, and in memory."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 
@@ -19,6 +21,24 @@ from workspaced_events.schema.codec import encode_batch
 
 SEGMENT_BYTES = 4_000
 """So that short logs have several segments."""
+
+
+class MemoryLog:
+    """A log in memory, which may grow, that gives its events in pages and counts how often it is read."""
+
+    def __init__(self, events: Sequence[Event] = (), page: int = 1_000) -> None:
+        self.events = list(events)
+        self.page = page
+        self.reads = 0
+
+    @property
+    def tail(self) -> Any:
+        return SimpleNamespace(seq=len(self.events))
+
+    def read(self, first: int, limit: int, bytes_max: int = 1) -> list[Event]:
+        assert bytes_max > 0
+        self.reads += 1
+        return self.events[first - 1 : first - 1 + min(limit, self.page)]
 
 
 def part_of(
