@@ -25,7 +25,6 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
 
 V, W = VaultId("v"), VaultId("w")
 A, B, C, D = (NoteId(f"{name}.md") for name in "abcd")
-LONG_NAME = NoteId("work/a plan with a long name.md")
 EXPRESSIONS = (
     "pinnedNotes[0].id == 'work/note 1.md'",
     "length(pinnedNotes) > `3` && temporaryTabs[0]",

@@ -57,10 +57,6 @@ def said(message: MessageId, *attached: str, role: c.Role = "user", talk: Conver
     return c.MessageAdded(talk, message, role, SHA[1], attachments)
 
 
-def carried(message: MessageId) -> c.MessageAdded:
-    return c.MessageAdded(TALK, message, "user", tool_results=(c.ToolResult("call", "get_note", SHA[2]),))
-
-
 def removed(message: MessageId, following: bool = False) -> c.MessageRemoved:
     return c.MessageRemoved(conversation=TALK, message=message, following=following)
 
@@ -100,7 +96,8 @@ class TestMessages:
         assert list(talk_of(*three, removed(M2, following=True)).messages) == [M1]
 
     def test_that_bring_results_of_tools_go_on_with_the_turn(self) -> None:
-        talk = talk_of(said(M1), said(M2, role="assistant"), carried(M3), said(M4, role="assistant"), said(M5))
+        carried = c.MessageAdded(TALK, M3, "user", tool_results=(c.ToolResult("call", "get_note", SHA[2]),))
+        talk = talk_of(said(M1), said(M2, role="assistant"), carried, said(M4, role="assistant"), said(M5))
         assert [turn_of(talk, each) for each in MESSAGES] == [M1, M1, M1, M1, M5]
 
 

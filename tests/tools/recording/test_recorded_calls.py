@@ -141,15 +141,11 @@ def test_long_arguments_are_shown_with_the_call_and_left_out_of_the_list(log: Lo
 # -- the difference of two --
 
 
-def pair(log: Log, first: Event, second: Event) -> Any:
-    return compared(recorded_call(first, log.blob), recorded_call(second, log.blob))
-
-
 def test_arguments_and_questions_that_differ_are_named(log: Log, look: Any) -> None:
     view = look(NOTES)
     first = log.call("get_note_by_reference", view, "one", reference="a.md")
     second = log.call("get_note_by_reference", view, "two", reference="b.md", includeContent=False)
-    found = pair(log, first, second)
+    found = compared(recorded_call(first, log.blob), recorded_call(second, log.blob))
     assert found.call == [
         'client: "one" -> "two"',
         'reference: "a.md" -> "b.md"',

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support import session_machine as sessions
 from support.profiles import examples, some_of
 from support.random_log import event_of
+from support.session_machine import verified
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogDamaged
@@ -59,11 +60,6 @@ def data(session: Any) -> Path:
         shutil.rmtree(folder)
     path: Path = session.data
     return path
-
-
-def verified(data: Path) -> list[Verified]:
-    found: list[Verified] = sessions.verified(data)
-    return found
 
 
 def blob_file(data: Path, name: str | None) -> Path:

@@ -90,12 +90,6 @@ def git_lists(folder: Path) -> set[str]:
     return {os.fsdecode(path) for path in done.stdout.split(b"\0") if path}
 
 
-def repository(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["git", "init", "-q", str(folder)], check=True, capture_output=True)
-    return folder
-
-
 TREE = ("a.py", "b.log", "src/a.py", "src/b.log", "src/gen/a.py", "src/gen/keep.log", "src/gen/x/a.py", "out/a.py")
 LINES = (
     *["*.log", "!keep.log", "src/gen/", "!src/gen/", "/a.py", "a.py", "gen", "/src/*", "!/src/a.py", "**/x"],
@@ -112,7 +106,8 @@ LINES = (
     )
 )
 def test_gitignore_files_leave_out_what_git_leaves_out(tmp_path: Path, rules: dict[str, list[str]]) -> None:
-    folder = repository(tmp_path / str(time.monotonic_ns()))
+    folder = tmp_path / str(time.monotonic_ns())
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, capture_output=True)
     write(folder, dict.fromkeys(TREE, "x"))
     write(folder, {f"{prefix}.gitignore": "\n".join(lines) + "\n" for prefix, lines in rules.items()})
     theirs = {path for path in git_lists(folder) if not path.endswith(".gitignore")}
