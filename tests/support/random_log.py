@@ -3,16 +3,11 @@
 from collections.abc import Callable, Sequence
 from random import Random
 
-import msgspec
-
 from workspaced_events.errors import ActionError
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit
-from workspaced_events.projections.visits import visits_from
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
-from workspaced_events.replay.log_slice import Slice
-from workspaced_events.replay.source import Source
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
 
@@ -131,8 +126,3 @@ _KINDS: dict[Callable[[Random, WorkspaceState, VaultId], Data], int] = {
     _tabs_expired: 2,
 }
 """What happens, and how often."""
-
-
-def source_of(events: Sequence[Event]) -> Source:
-    """The events as a log."""
-    return Slice("log-1", EMPTY, msgspec.json.encode(visits_from(0)), events, lambda _name: None)

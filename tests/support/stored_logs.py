@@ -1,5 +1,6 @@
 """One log in each form in which it may be stored: a data directory, an export, a bundle, and in memory."""
 
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -67,8 +68,8 @@ def as_export(place: Path, events: Sequence[Event]) -> Path:
     return place
 
 
-def as_bundle(place: Path, part: Slice, blobs: Sequence[str] = ()) -> Path:
-    """A bundle of a part, which holds at least one event; returns `place`."""
+def bundled(part: Slice, blobs: Sequence[str] = (), *, visibility: bool = False) -> bytes:
+    """A bundle of a part, which holds at least one event."""
     manifest = Manifest(
         log=part.log_id,
         first=part.first,
@@ -77,6 +78,12 @@ def as_bundle(place: Path, part: Slice, blobs: Sequence[str] = ()) -> Path:
         redacted=False,
         versions=Versions("0.1.0", "3.11", "Linux"),
     )
-    with place.open("wb") as file:
-        write_bundle(file, part, blobs, manifest, visibility=True)
+    file = io.BytesIO()
+    write_bundle(file, part, blobs, manifest, visibility=visibility)
+    return file.getvalue()
+
+
+def as_bundle(place: Path, part: Slice, blobs: Sequence[str] = ()) -> Path:
+    """The same in a file, with what was found of notes; returns `place`."""
+    place.write_bytes(bundled(part, blobs, visibility=True))
     return place
