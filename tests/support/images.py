@@ -3,6 +3,7 @@
 import os
 import struct
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,12 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 GIF = b"GIF89a\x03\0\x02\0\0\0\0;"
 
 
-def write(root: Path, files: dict[str, bytes]) -> None:
+def write(root: Path, files: Mapping[str, str | bytes]) -> None:
     """Writes files below `root`."""
     for name, content in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def age(root: Path) -> None:

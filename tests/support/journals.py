@@ -27,6 +27,13 @@ def record(journal: Journal, *actions: Action) -> Outcome:
     return told[0]
 
 
+def flipped(data: bytes, bit: int) -> bytes:
+    """The bytes with one bit changed."""
+    changed = bytearray(data)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
 def scanned(disk: SimDisk) -> tuple[Scan, list[Event]]:
     events: list[Event] = []
     return scan_log(disk, events.extend), events

@@ -6,7 +6,7 @@ Time is the world's own, and so are the times of its files. Calls are recorded a
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from support.client_view import Visited
 from workspaced_events.clock import event_time
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit
-from workspaced_events.projections.visits import Visit, visits_of
+from workspaced_events.projections.visits import visits_of
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from workspaced_events.replay.log_cursor import Moment, moment_of
@@ -89,16 +90,6 @@ class Aged:
             replace(each, stat=replace(each.stat, ctime_ns=each.stat.mtime_ns)) if isinstance(each, Note) else each
             for each in answer
         ]
-
-
-class Visited:
-    """Implements `HistoryPort`."""
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        self._events = events
-
-    def visits(self) -> Sequence[Visit]:
-        return visits_of(self._events, V)
 
 
 class World:
@@ -257,7 +248,7 @@ class World:
             state,
             moment.time,
             vault,
-            Visited(self.events.all[: moment.seq]),
+            Visited(visits_of(self.events.all[: moment.seq], V)),
             PastVersions(self.events, Recordings(self.blobs.get), V, moment, withheld),
             level="all",
             withheld=withheld,

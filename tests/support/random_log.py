@@ -3,16 +3,11 @@
 from collections.abc import Callable, Sequence
 from random import Random
 
-import msgspec
-
 from workspaced_events.errors import ActionError
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit
-from workspaced_events.projections.visits import visits_from
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
-from workspaced_events.replay.log_slice import Slice
-from workspaced_events.replay.source import Source
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
 
@@ -25,6 +20,12 @@ def time_at(seq: int) -> str:
     seconds = seq // 2
     day, rest = divmod(seconds, 86_400)
     return f"2026-03-{day + 1:02}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}.{seq % 2 * 5}00000Z"
+
+
+def event_of(seq: int, data: Data, vault: VaultId | None = V, *, time: str = "", source: str = "ui") -> Event:
+    """One event, admitted by nobody; `time`: by its sequence if there is none."""
+    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time or time_at(seq), source, vault, data)
+    return made
 
 
 def recorded(*actions: Data | tuple[Data, VaultId]) -> list[Event]:
@@ -40,8 +41,7 @@ def recorded(*actions: Data | tuple[Data, VaultId]) -> list[Event]:
 def _append(events: list[Event], state: WorkspaceState, data: Data, vault: VaultId | None) -> WorkspaceState:
     seq = len(events) + 1
     vault = None if isinstance(data, c.PauseStarted | c.PauseEnded) else vault
-    of = admit(state, Action(data, vault=vault))
-    event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time_at(seq), f"ui {seq % 3}", of, data)
+    event = event_of(seq, data, admit(state, Action(data, vault=vault)), source=f"ui {seq % 3}")
     events.append(event)
     return apply(state, event)
 
@@ -126,8 +126,3 @@ _KINDS: dict[Callable[[Random, WorkspaceState, VaultId], Data], int] = {
     _tabs_expired: 2,
 }
 """What happens, and how often."""
-
-
-def source_of(events: Sequence[Event]) -> Source:
-    """The events as a log."""
-    return Slice("log-1", EMPTY, msgspec.json.encode(visits_from(0)), events, lambda _name: None)

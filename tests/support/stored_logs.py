@@ -1,7 +1,10 @@
-"""One log in each form in which it may be stored: a data directory, an export and a bundle."""
+"""One log in each form in which it may be stored: a data directory, an export, a bundle, and in memory."""
 
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 
@@ -19,6 +22,24 @@ from workspaced_events.schema.codec import encode_batch
 
 SEGMENT_BYTES = 4_000
 """So that short logs have several segments."""
+
+
+class MemoryLog:
+    """A log in memory, which may grow, that gives its events in pages and counts how often it is read."""
+
+    def __init__(self, events: Sequence[Event] = (), page: int = 1_000) -> None:
+        self.events = list(events)
+        self.page = page
+        self.reads = 0
+
+    @property
+    def tail(self) -> Any:
+        return SimpleNamespace(seq=len(self.events))
+
+    def read(self, first: int, limit: int, bytes_max: int = 1) -> list[Event]:
+        assert bytes_max > 0
+        self.reads += 1
+        return self.events[first - 1 : first - 1 + min(limit, self.page)]
 
 
 def part_of(
@@ -47,8 +68,8 @@ def as_export(place: Path, events: Sequence[Event]) -> Path:
     return place
 
 
-def as_bundle(place: Path, part: Slice, blobs: Sequence[str] = ()) -> Path:
-    """A bundle of a part, which holds at least one event; returns `place`."""
+def bundled(part: Slice, blobs: Sequence[str] = (), *, visibility: bool = False) -> bytes:
+    """A bundle of a part, which holds at least one event."""
     manifest = Manifest(
         log=part.log_id,
         first=part.first,
@@ -57,6 +78,12 @@ def as_bundle(place: Path, part: Slice, blobs: Sequence[str] = ()) -> Path:
         redacted=False,
         versions=Versions("0.1.0", "3.11", "Linux"),
     )
-    with place.open("wb") as file:
-        write_bundle(file, part, blobs, manifest, visibility=True)
+    file = io.BytesIO()
+    write_bundle(file, part, blobs, manifest, visibility=visibility)
+    return file.getvalue()
+
+
+def as_bundle(place: Path, part: Slice, blobs: Sequence[str] = ()) -> Path:
+    """The same in a file, with what was found of notes; returns `place`."""
+    place.write_bytes(bundled(part, blobs, visibility=True))
     return place

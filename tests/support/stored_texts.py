@@ -3,9 +3,6 @@
 import zlib
 from pathlib import Path
 
-from workspaced_events.blobs.packs import PACKS, members_of, only
-from workspaced_events.log.disk import RealDisk
-
 
 def texts_in(data: bytes) -> list[bytes]:
     """The texts of a blob's file, or of all blobs in a pack; none of any other file."""
@@ -29,12 +26,3 @@ def file_with(data: Path, content: bytes) -> Path:
     """The file in `blobs/` that holds a text."""
     files = (path for path in (data / "blobs").rglob("*") if path.is_file())
     return next(path for path in files if content in texts_in(path.read_bytes()))
-
-
-def remove_text(data: Path, name: str) -> None:
-    """Removes one text, wherever it lies."""
-    disk = RealDisk(data)
-    (data / "blobs" / name[:2] / name).unlink(missing_ok=True)
-    for pack in disk.names(f"blobs/{PACKS}"):
-        path = f"blobs/{PACKS}/{pack}"
-        (data / path).write_bytes(only(disk, path, members_of(disk, path).keys() - {name}))

@@ -1,6 +1,6 @@
 """Vaults on disk, states and views made from short descriptions, and tool calls held against their schemas."""
 
-import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from support import answers
-from support.client_view import World
+from support import answers, images
+from support.client_view import Visited, World
 from workspaced_events.ids import NoteId, TabId, VaultId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import (
@@ -47,6 +47,20 @@ def later_ns() -> int:
     return time.time_ns() + LATER_NS
 
 
+class HeldClock:
+    """A vault's clock that holds up who builds the index, at the first note, until it is let go."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.go_on = threading.Event()
+
+    def __call__(self) -> int:
+        if threading.current_thread().name == "vault-index":
+            self.reached.set()
+            assert self.go_on.wait(60)
+        return later_ns()
+
+
 class OwnClock:
     """A vault's own clock, which stands until a test sets it: nothing settles because a machine is slow."""
 
@@ -77,11 +91,8 @@ def make_vault(tmp_path: Path) -> Iterator[Callable[..., Vault]]:
     def make(contents: dict[str, str | bytes], *, indexed: bool = True, **options: Any) -> Vault:
         folder = tmp_path / f"vault{len(made)}"
         folder.mkdir()
-        for path, text in contents.items():
-            file = folder / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(text.encode() if isinstance(text, str) else text)
-            os.utime(file, ns=(0, 1_700_000_000_000_000_000))
+        images.write(folder, contents)
+        images.age(folder)
         # Files just written count as certain: the vault's clock runs ahead of theirs.
         options = {"clock_ns": later_ns, "clock_s": OwnClock(), **options}
         vault: Any = Vault(folder, **options)
@@ -139,16 +150,6 @@ def make_view() -> Callable[..., View]:
         return shared_view(known, NOW, vault, Visited(visits), level="all", withheld=lambda _note: False)
 
     return make
-
-
-class Visited:
-    """Implements `HistoryPort`."""
-
-    def __init__(self, visits: Sequence[Visit]) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        return self._visits
 
 
 @pytest.fixture(scope="session")

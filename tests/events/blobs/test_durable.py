@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.journals import flipped
 from support.profiles import examples
 from support.simulated_disk import PowerCut, SimDisk
 
@@ -48,9 +49,7 @@ def test_never_gives_what_does_not_fit_its_name() -> None:
     store.put(TEXT)
     kept = disk.read(PATH)
     for bit in range(len(kept) * 8):
-        changed = bytearray(kept)
-        changed[bit // 8] ^= 1 << bit % 8
-        disk.overwrite(PATH, bytes(changed))
+        disk.overwrite(PATH, flipped(kept, bit))
         try:
             content = store.get(NAME)
         except LogDamaged as error:

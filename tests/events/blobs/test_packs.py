@@ -5,6 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from support.journals import flipped
 from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.blobs.durable import DurableBlobs, DurableBlobStore, packed
@@ -123,9 +124,7 @@ def test_a_flipped_bit_costs_one_text_at_most_and_never_gives_another() -> None:
     path = packed_in(DurableBlobStore(disk)).path
     kept = disk.read(path)
     for bit in range(len(kept) * 8):
-        changed = bytearray(kept)
-        changed[bit // 8] ^= 1 << bit % 8
-        disk.overwrite(path, bytes(changed))
+        disk.overwrite(path, flipped(kept, bit))
         store, lost = DurableBlobs(disk), 0
         for name, text in zip(NAMES, TEXTS, strict=True):
             trouble = store.trouble(name, 7)

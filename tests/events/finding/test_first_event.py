@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import random_log as logs
 from support.profiles import examples
+from support.stored_logs import part_of
 
 from workspaced_events.errors import InvalidArgument, LogDamaged, NeverTrue, WorkspacedError
 from workspaced_events.finding.expression import EXPRESSION_CHARS_MAX, Expression, is_true
@@ -142,7 +143,7 @@ class TestAnExpression:
             Expression("length(pinnedNotes, seq)")(EMPTY)
 
     def test_that_cannot_be_evaluated_does_not_show_it(self) -> None:
-        found = find_first(logs.source_of(SESSION), Expression("starts_with(activeNote.id, 'b')"))
+        found = find_first(part_of(SESSION), Expression("starts_with(activeNote.id, 'b')"))
         assert found.event.seq == 4
 
 
@@ -153,12 +154,12 @@ class TestTheFirstEvent:
         says = [truth(text, state) for state in states_of(events)]
         if says[0]:
             with pytest.raises(WorkspacedError, match="already"):
-                find_first(logs.source_of(events), Expression(text))
+                find_first(part_of(events), Expression(text))
         elif True not in says:
             with pytest.raises(NeverTrue):
-                find_first(logs.source_of(events), Expression(text))
+                find_first(part_of(events), Expression(text))
         else:
-            found = find_first(logs.source_of(events), Expression(text))
+            found = find_first(part_of(events), Expression(text))
             first = says.index(True)
             assert found.event == events[first - 1]
             assert found.before == fold_all(events[: first - 1], EMPTY)
@@ -175,5 +176,5 @@ class TestTheFirstEvent:
 
     def test_never_true_tells_what_stood_in_the_way(self) -> None:
         with pytest.raises(NeverTrue) as caught:
-            find_first(logs.source_of(SESSION), Expression("length(activeNote.seq) > `1`"))
+            find_first(part_of(SESSION), Expression("length(activeNote.seq) > `1`"))
         assert "length()" in caught.value.hint

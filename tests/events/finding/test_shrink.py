@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import random_log as logs
 from support.profiles import examples
+from support.stored_logs import part_of
 
 from workspaced_events.errors import ActionError, InvalidArgument, NeverTrue, WorkspacedError
 from workspaced_events.finding.expression import Expression
@@ -25,7 +26,6 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
 
 V, W = VaultId("v"), VaultId("w")
 A, B, C, D = (NoteId(f"{name}.md") for name in "abcd")
-LONG_NAME = NoteId("work/a plan with a long name.md")
 EXPRESSIONS = (
     "pinnedNotes[0].id == 'work/note 1.md'",
     "length(pinnedNotes) > `3` && temporaryTabs[0]",
@@ -44,7 +44,7 @@ some_logs = st.builds(
 
 
 def shrunk(events: list[Event], expression: str) -> list[Event]:
-    shrinking = Shrinking(logs.source_of(events), Expression(expression))
+    shrinking = Shrinking(part_of(events), Expression(expression))
     shrinking.run()
     return shrinking.events
 
@@ -148,7 +148,7 @@ class TestWhatIsLeft:
 
 
 def test_an_expression_is_asked_few_times() -> None:
-    shrinking = Shrinking(logs.source_of(logs.random_log(3, 5_000)), Expression("length(pinnedNotes) >= `3`", V))
+    shrinking = Shrinking(part_of(logs.random_log(3, 5_000)), Expression("length(pinnedNotes) >= `3`", V))
     shrinking.run()
     assert len(shrinking.events) <= 6
     assert shrinking.asked < 150
@@ -170,7 +170,7 @@ class TestAPartOfALog:
     def test_shrinks_to_what_shows_it_behind_its_first_state(
         self, events: list[Event], text: str, since: int
     ) -> None:
-        part = cut(logs.source_of(events), since=min(since, len(events)))
+        part = cut(part_of(events), since=min(since, len(events)))
         expression = Expression(text)
         try:
             shrinking = Shrinking(part, expression)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden_log import EVERY
 from support.profiles import examples
+from support.random_log import event_of
 
 from workspaced_events.errors import (
     ActionError,
@@ -30,7 +31,7 @@ from workspaced_events.limits import (
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Event
+from workspaced_events.schema.catalogue import CATALOGUE
 from workspaced_events.schema.codec import decode_batch, encode_batch
 
 
@@ -201,22 +202,15 @@ def test_whatever_is_sent_is_refused_by_name_or_can_be_logged_and_read_back(
         [action] = parse({"type": name, "data": data})
     except WorkspacedError:
         return
-    entry = ENTRY_OF[type(action.data)]
-    event: Event = entry.event(1, EventId("x"), "2026-01-01T00:00:00.000000Z", "ui", VaultId("v"), action.data)
+    event = event_of(1, action.data)
     payload = encode_batch([event])
     assert b"\n" not in payload
     assert decode_batch(payload) == [event]
 
 
 def state_of(*data: c.Data) -> WorkspaceState:
-    time = "2026-01-01T00:00:00.000000Z"
-    events: list[Event] = []
-    for seq, each in enumerate(data, start=1):
-        vault = (
-            each.vault_id if isinstance(each, c.VaultOpened | c.VaultClosed | c.VaultSwitched) else VaultId("v")
-        )
-        events.append(ENTRY_OF[type(each)].event(seq, EventId(f"{seq}"), time, "ui", vault, each))
-    return fold_all(events, EMPTY)
+    vaults = [getattr(each, "vault_id", VaultId("v")) for each in data]
+    return fold_all(map(event_of, range(1, len(data) + 1), data, vaults), EMPTY)
 
 
 V, W = (c.VaultOpened(VaultId(each), each, f"/{each}") for each in "vw")

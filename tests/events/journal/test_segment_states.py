@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.journals import record
 from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.ids import NoteId, VaultId
@@ -38,8 +39,7 @@ def opened(disk: SimDisk | RealDisk) -> Journal:
 
 def publish(journal: Journal, count: int, first: int = 0) -> None:
     for number in range(first, first + count):
-        journal.writer.submit([Action(c.NotePinned(NoteId(f"{number:03}.md")))], "ui", lambda _outcome: None)
-        journal.writer.commit()
+        record(journal, Action(c.NotePinned(NoteId(f"{number:03}.md"))))
 
 
 def filled(disk: SimDisk | RealDisk) -> Journal:
@@ -182,8 +182,7 @@ def test_an_old_segment_is_read_on_from_near_where_a_read_ended(
     for number in range(120):
         note = NoteId(f"{number % 7}.md")
         actions = [Action(c.SelectionChanged(note, 1, 2, text="x" * 900)) for _ in range(10)]
-        journal.writer.submit(actions, "ui", lambda _outcome: None)
-        journal.writer.commit()
+        record(journal, *actions)
     journal.writer.close()
     log = open_journal(RealDisk(tmp_path), version="t").log
     decoded: list[int] = []

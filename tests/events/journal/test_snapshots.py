@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import golden_log, journals
-from support.journals import copy_of, files_of, record
+from support.journals import copy_of, files_of, flipped, record
 from support.profiles import examples
 from support.random_log import NOTES, V, W, random_log
 from support.simulated_disk import SimDisk
@@ -122,9 +122,7 @@ class TestABadSnapshot:
         warnings: list[str] = []
         chance = random.Random(1)
         for _ in range(600):
-            flipped = bytearray(data)
-            flipped[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-            disk.overwrite(newest, bytes(flipped))
+            disk.overwrite(newest, flipped(data, chance.randrange(8 * len(data))))
             good = next(Snapshots(disk).newest_first(warnings))
             assert good.tail.seq == 20
         assert len(warnings) == 600
@@ -201,9 +199,7 @@ class TestDamageBeforeASnapshot:
         return closed(notes(200))
 
     def flip(self, disk: SimDisk, name: str, offset: int) -> None:
-        data = bytearray(disk.read(name))
-        data[offset] ^= 1
-        disk.overwrite(name, bytes(data))
+        disk.overwrite(name, flipped(disk.read(name), 8 * offset))
 
     def test_is_never_served(self, disk: SimDisk) -> None:
         """Opening need not see it; verifying does, and so does whoever reads there."""

@@ -5,6 +5,8 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.simulated_disk import SECTOR_BYTES, SimDisk
@@ -117,36 +119,21 @@ class TestEveryDisk:
 
     def test_write_all_goes_on_after_short_writes(self, disk: Disk) -> None:
         file = disk.open("log/a", create=True)
-        write_all(Short(file, 3), 2, b"0123456789")
+        write_all(short(file, 3), 2, b"0123456789")
         file.close()
         assert disk.read("log/a") == b"\0\x000123456789"
 
     def test_write_all_says_no_space_where_nothing_goes_in(self, disk: Disk) -> None:
         file = disk.open("log/a", create=True)
         with pytest.raises(OSError, match="No space") as caught:
-            write_all(Short(file, 0), 0, b"x")
+            write_all(short(file, 0), 0, b"x")
         file.close()
         assert caught.value.errno == errno.ENOSPC
 
 
-class Short:
+def short(file: DiskFile, most: int) -> Any:
     """A file that takes at most `most` bytes a write."""
-
-    def __init__(self, file: DiskFile, most: int) -> None:
-        self._file = file
-        self._most = most
-
-    def write_at(self, offset: int, data: bytes) -> int:
-        return self._file.write_at(offset, data[: self._most])
-
-    def sync(self) -> None:
-        self._file.sync()
-
-    def truncate(self, size: int) -> None:
-        self._file.truncate(size)
-
-    def close(self) -> None:
-        self._file.close()
+    return SimpleNamespace(write_at=lambda offset, data: file.write_at(offset, data[:most]))
 
 
 class TestRealDisk:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.journals import copy_of, opened, record, scanned, segments_of
+from support.journals import copy_of, flipped, opened, record, scanned, segments_of
 from support.profiles import examples
 from support.simulated_disk import SimDisk
 
@@ -170,12 +170,6 @@ def found(disk: SimDisk, all_events: list[Event]) -> str:
     return "good"
 
 
-def flip(data: bytes, bit: int) -> bytes:
-    changed = bytearray(data)
-    changed[bit // 8] ^= 1 << bit % 8
-    return bytes(changed)
-
-
 @pytest.mark.fault(row=9)
 class TestBitFlips:
     def test_each_one_in_a_segment_is_damage_while_head_is_there(self) -> None:
@@ -187,7 +181,7 @@ class TestBitFlips:
             name = chance.choice(names)
             data = disk.read(f"log/{name}")
             bit = chance.randrange(len(data) * 8)
-            disk.overwrite(f"log/{name}", flip(data, bit))
+            disk.overwrite(f"log/{name}", flipped(data, bit))
             assert found(disk, events) == "damage", (name, bit)
             disk.overwrite(f"log/{name}", data)
 
@@ -201,7 +195,7 @@ class TestBitFlips:
             name = chance.choice(names)
             data = disk.read(f"log/{name}")
             bit = chance.randrange(len(data) * 8)
-            disk.overwrite(f"log/{name}", flip(data, bit))
+            disk.overwrite(f"log/{name}", flipped(data, bit))
             assert found(disk, events) == "damage", (name, bit)
             disk.overwrite(f"log/{name}", data)
 
@@ -214,7 +208,7 @@ class TestBitFlips:
         for bit in range(start * 8, len(data) * 8, 3):
             for head in (True, False):
                 changed = copy_of(disk, "log")
-                changed.overwrite(f"log/{name}", flip(data, bit))
+                changed.overwrite(f"log/{name}", flipped(data, bit))
                 if not head:
                     changed.discard("log/HEAD")
                 assert found(changed, events) in (("damage",) if head else ("damage", "torn")), (bit, head)
@@ -224,7 +218,7 @@ class TestBitFlips:
         _, events = scanned(disk)
         data = disk.read("log/HEAD")
         for bit in range(0, len(data) * 8, 7):
-            disk.overwrite("log/HEAD", flip(data, bit))
+            disk.overwrite("log/HEAD", flipped(data, bit))
             assert found(disk, events) == "good", bit
 
 
@@ -283,7 +277,7 @@ class TestLinesOutOfPlace:
         disk = a_log()
         names = segments_of(disk)
         data = disk.read(f"log/{names[1]}")
-        disk.overwrite(f"log/{names[1]}", flip(data, 8 * (data.index(b"\n") + 30)))
+        disk.overwrite(f"log/{names[1]}", flipped(data, 8 * (data.index(b"\n") + 30)))
         scan, events = scanned(disk)
         after = segment_first(names[2])
         assert after is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
-from support.journals import copy_of, files_of, opened, record, scanned, segments_of
+from support.journals import copy_of, files_of, flipped, opened, record, scanned, segments_of
 from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.errors import DiskFull, LogReadOnly
@@ -97,9 +97,7 @@ class TestATornTail:
         disk, name, offset = self.torn(before, line)
         journal = opened(disk)
         record(journal, *notes(8, 1))
-        data = bytearray(disk.read(f"log/{name}"))
-        data[offset + 30] ^= 1
-        disk.overwrite(f"log/{name}", bytes(data))
+        disk.overwrite(f"log/{name}", flipped(disk.read(f"log/{name}"), 8 * (offset + 30)))
         disk.discard("log/HEAD")
         assert opened(disk).log.damage is not None
 
@@ -353,9 +351,8 @@ class TestOverDamage:
         disk = SimDisk()
         acting(disk, publish_eight, 1 << 30)
         name = segments_of(disk)[1]
-        data = bytearray(disk.read(f"log/{name}"))
-        data[-20] ^= 4
-        disk.overwrite(f"log/{name}", bytes(data))
+        data = disk.read(f"log/{name}")
+        disk.overwrite(f"log/{name}", flipped(data, 8 * (len(data) - 20)))
         for snapshot in disk.names("snapshots"):
             disk.discard(f"snapshots/{snapshot}")
         return disk

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from support.journals import files_of
+from support.journals import files_of, record
 from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import InvalidArgument
@@ -29,8 +29,7 @@ def fill(disk: Any) -> list[Event]:
     actions = [Action(c.VaultOpened(VaultId("v"), "v", "/v"), id=EventId("id1"))]
     actions += [Action(c.ActiveNoteSet(NoteId(f"{n}.md")), id=EventId(f"id{n}")) for n in range(2, COUNT + 1)]
     for start in range(0, COUNT, 2):
-        journal.writer.submit(actions[start : start + 2], "ui", lambda _outcome: None)
-        journal.writer.commit()
+        record(journal, *actions[start : start + 2])
     journal.writer.close()
     return journal.log.read(1, COUNT, 1 << 40)
 

@@ -80,25 +80,6 @@ class TestRotation:
         assert (scan.damage, scan.warnings, len(events)) == (None, [], before + 2)
 
 
-class TestWithoutSpace:
-    @pytest.mark.parametrize("free", [0, 1, 8, 9, 50, 100])
-    def test_cuts_off_what_a_short_write_left(self, free: int) -> None:
-        disk = SimDisk()
-        log = opened(disk)
-        append(log)
-        disk.free_bytes = free
-        before = disk.read(f"log/{log.tail.segment}")
-        for _ in range(3):
-            with pytest.raises(DiskFull):
-                append(log, pad=200)
-            assert disk.read(f"log/{log.tail.segment}") == before
-        disk.free_bytes = 10_000
-        append(log)
-        log.close()
-        scan, events = scanned(disk)
-        assert (scan.damage, scan.torn, len(events)) == (None, None, 2)
-
-
 class TestPoison:
     def poisoned(self, operation: str, *, free: int | None = None) -> tuple[SimDisk, SegmentLog]:
         disk = SimDisk()

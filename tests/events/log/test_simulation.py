@@ -27,7 +27,7 @@ from workspaced_events.blobs import durable
 from workspaced_events.errors import DiskFull, LogDamaged
 from workspaced_events.journal.writer import LogWriter
 from workspaced_events.log import recovery, scan, segments
-from workspaced_events.log.disk import Disk, write_all
+from workspaced_events.log.disk import Disk, write_all, write_whole
 from workspaced_events.log.segments import SegmentLog, Writable
 
 SEEDS = int(os.environ.get("WORKSPACED_SIMULATION_SEEDS", "5000"))
@@ -49,49 +49,44 @@ def test_nothing_acknowledged_is_lost_whatever_the_disk_does(chunk: int) -> None
 # -- the suite itself --
 
 
-def without_sync(patch: pytest.MonkeyPatch) -> None:
+# Each is put in the place of what MUTANTS names.
+
+
+def without_sync(log: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
     """Lines are written and never synced."""
-
-    def write(self: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
-        try:
-            write_all(writable.file, offset, data)
-        except OSError as error:
-            self._cut_back(writable, offset, error)
-
-    patch.setattr(SegmentLog, "_write_synced", write)
+    try:
+        write_all(writable.file, offset, data)
+    except OSError as error:
+        log._cut_back(writable, offset, error)
 
 
-def early_ack(patch: pytest.MonkeyPatch) -> None:
+def early_ack(log: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
     """A line is synced when the next one comes: every acknowledgement is one sync early."""
-    honest = SegmentLog._write_synced
-
-    def write(self: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
-        try:
-            writable.file.sync()
-            write_all(writable.file, offset, data)
-        except OSError:
-            honest(self, writable, offset, data)
-
-    patch.setattr(SegmentLog, "_write_synced", write)
+    try:
+        writable.file.sync()
+        write_all(writable.file, offset, data)
+    except OSError:
+        WRITE_SYNCED(log, writable, offset, data)
 
 
-def retried_sync(patch: pytest.MonkeyPatch) -> None:
+def retried_sync(log: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
     """A sync that fails is tried once more, and believed."""
-
-    def write(self: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
-        try:
-            write_all(writable.file, offset, data)
-        except OSError as error:
-            self._cut_back(writable, offset, error)
+    without_sync(log, writable, offset, data)
+    try:
+        writable.file.sync()
+    except OSError:
         try:
             writable.file.sync()
-        except OSError:
-            try:
-                writable.file.sync()
-            except OSError as second:
-                raise self.poison("Syncing failed twice.") from second
+        except OSError as second:
+            raise log.poison("Syncing failed twice.") from second
 
-    patch.setattr(SegmentLog, "_write_synced", write)
+
+def head_first(log: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
+    """HEAD names a sequence before its line is synced."""
+    if data[9:10] == b"[":
+        seq = msgspec.json.decode(data[9:])[-1]["seq"]
+        writable.head.write(msgspec.structs.replace(log._head(clean=False), seq=seq))
+    WRITE_SYNCED(log, writable, offset, data)
 
 
 class NoDirectorySync:
@@ -104,117 +99,72 @@ class NoDirectorySync:
         return (lambda _directory: None) if name == "sync_directory" else getattr(self._disk, name)
 
 
-def without_directory_sync(patch: pytest.MonkeyPatch) -> None:
+def without_directory_sync(disk: Disk, *rest: Any) -> Any:
     """A new segment's name is not made durable."""
-    honest = segments.create_segment
-    patch.setattr(segments, "create_segment", lambda disk, *rest: honest(NoDirectorySync(disk), *rest))
+    return CREATE_SEGMENT(NoDirectorySync(disk), *rest)
 
 
-def without_truncate(patch: pytest.MonkeyPatch) -> None:
+def without_truncate(log: SegmentLog, _writable: Writable, _offset: int, error: OSError) -> None:
     """What a short write left is not cut off."""
-
-    def leave(self: SegmentLog, _writable: Writable, _offset: int, error: OSError) -> None:
-        if error.errno == errno.ENOSPC:
-            raise DiskFull("No space.")
-        raise self.poison("Writing failed.") from error
-
-    patch.setattr(SegmentLog, "_cut_back", leave)
+    if error.errno == errno.ENOSPC:
+        raise DiskFull("No space.")
+    raise log.poison("Writing failed.") from error
 
 
-def head_first(patch: pytest.MonkeyPatch) -> None:
-    """HEAD names a sequence before its line is synced."""
-    honest = SegmentLog._write_synced
-
-    def write(self: SegmentLog, writable: Writable, offset: int, data: bytes) -> None:
-        if data[9:10] == b"[":
-            seq = msgspec.json.decode(data[9:])[-1]["seq"]
-            writable.head.write(msgspec.structs.replace(self._head(clean=False), seq=seq))
-        honest(self, writable, offset, data)
-
-    patch.setattr(SegmentLog, "_write_synced", write)
-
-
-def without_copy(patch: pytest.MonkeyPatch) -> None:
+def without_copy(disk: Disk, name: str, data: bytes) -> None:
     """After an unclean stop the open segment is believed as the page cache shows it."""
-    honest = recovery.write_whole
-    patch.setattr(
-        recovery,
-        "write_whole",
-        lambda disk, name, data: None if name.endswith(".wlog") else honest(disk, name, data),
-    )
+    if not name.endswith(".wlog"):
+        write_whole(disk, name, data)
 
 
-def fold_first(patch: pytest.MonkeyPatch) -> None:
-    """The state moves before the log has taken the events."""
-    honest = LogWriter._append
-
-    def append(self: LogWriter, draft: Any) -> None:
-        self.state = draft.state
-        honest(self, draft)
-
-    patch.setattr(LogWriter, "_append", append)
+def dropped_tail(disk: Disk, name: str, data: bytes) -> None:
+    """Recovery cuts a torn tail off and keeps nothing of it."""
+    write_whole(disk, name, b"" if name.startswith("quarantine/") else data)
 
 
-def ids_first(patch: pytest.MonkeyPatch) -> None:
-    """Ids are remembered before the log has taken their events: a retry is told of an event that is not there."""
-    honest = LogWriter._append
-
-    def append(self: LogWriter, draft: Any) -> None:
-        self._window.add(draft.added)
-        honest(self, draft)
-
-    patch.setattr(LogWriter, "_append", append)
-
-
-def blob_after(patch: pytest.MonkeyPatch) -> None:
+def blob_after(disk: Disk, name: str, data: bytes) -> None:
     """Blobs are left to the page cache."""
-    patch.setattr(durable, "write_whole", write_loosely)
-
-
-def write_loosely(disk: Disk, name: str, data: bytes) -> None:
     file = disk.open(name, create=True)
     write_all(file, 0, data)
     file.close()
 
 
-def snapshot_without_chain(patch: pytest.MonkeyPatch) -> None:
+def fold_first(writer: LogWriter, draft: Any) -> None:
+    """The state moves before the log has taken the events."""
+    writer.state = draft.state
+    APPEND(writer, draft)
+
+
+def ids_first(writer: LogWriter, draft: Any) -> None:
+    """Ids are remembered before the log has taken their events: a retry is told of an event that is not there."""
+    writer._window.add(draft.added)
+    APPEND(writer, draft)
+
+
+def snapshot_without_chain(data: bytes, tail: Any) -> bool:
     """A snapshot is believed where a line ends at its place, whatever the line's chain value."""
-    patch.setattr(scan, "fits", lambda data, tail: data[tail.offset - 1 : tail.offset] == b"\n")
+    return data[tail.offset - 1 : tail.offset] == b"\n"
 
 
-def dropped_tail(patch: pytest.MonkeyPatch) -> None:
-    """Recovery cuts a torn tail off and keeps nothing of it."""
-    honest = recovery.write_whole
-
-    def write(disk: Disk, name: str, data: bytes) -> None:
-        honest(disk, name, b"" if name.startswith("quarantine/") else data)
-
-    patch.setattr(recovery, "write_whole", write)
-
-
-MUTANTS = [
-    snapshot_without_chain,
-    dropped_tail,
-    without_sync,
-    early_ack,
-    retried_sync,
-    without_directory_sync,
-    without_truncate,
-    head_first,
-    without_copy,
-    fold_first,
-    ids_first,
-    blob_after,
-]
+WRITE_SYNCED, CREATE_SEGMENT, APPEND = SegmentLog._write_synced, segments.create_segment, LogWriter._append
+MUTANTS: dict[Callable[..., object], tuple[object, str]] = {
+    **dict.fromkeys((without_sync, early_ack, retried_sync, head_first), (SegmentLog, "_write_synced")),
+    **dict.fromkeys((without_copy, dropped_tail), (recovery, "write_whole")),
+    **dict.fromkeys((fold_first, ids_first), (LogWriter, "_append")),
+    without_directory_sync: (segments, "create_segment"),
+    without_truncate: (SegmentLog, "_cut_back"),
+    blob_after: (durable, "write_whole"),
+    snapshot_without_chain: (scan, "fits"),
+}
 
 
 @pytest.mark.thorough
 @pytest.mark.fault(row=5)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_a_writer_with_this_bug_does_not_get_through(
-    mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+    mutant: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mutant(monkeypatch)
+    monkeypatch.setattr(*MUTANTS[mutant], mutant)
     caught = 0
     for seed in range(MUTANT_SEEDS):
         try:

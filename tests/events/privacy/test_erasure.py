@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import random_log as logs
 from support.profiles import examples
-from support.random_log import V, W
+from support.random_log import V, W, event_of, time_at
 
 from workspaced_events.blobs.durable import unpacked
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import InvalidArgument, LogDamaged, LogReadOnly, NotInLog
-from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
+from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.opening import Journal, open_journal, read_journal
 from workspaced_events.limits import TEMPORARY_TABS_MAX
@@ -35,19 +35,10 @@ from workspaced_events.projections.visits import visits_of
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, VaultState
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, STATE_TYPES, Data, Event, UnknownEvent
+from workspaced_events.schema.catalogue import STATE_TYPES, Data, Event, UnknownEvent
 
 A, B, C, D, UNTITLED = (NoteId(f"{name}.md") for name in ("a", "b", "work/c", "d", "Untitled"))
 HASH, HASH_1 = "0" * 64, "1" * 64
-
-
-def time_at(seq: int) -> str:
-    return f"2026-03-01T12:{seq // 60 % 60:02}:{seq % 60:02}.000000Z"
-
-
-def event_of(seq: int, data: Data, vault: VaultId | None = V) -> Event:
-    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time_at(seq), "ui", vault, data)
-    return made
 
 
 def log_of(*datas: Data) -> list[Event]:

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support.profiles import examples
 from support.simulated_disk import SimDisk
 
@@ -26,8 +27,6 @@ from workspaced_events.projections.peers import Peers
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import (
     EMPTY,
-    Selection,
-    Vault,
     VaultState,
     WorkspaceState,
     client_key,
@@ -487,15 +486,14 @@ def log_of(steps: list[Any]) -> list[Event]:
 
 def renamed(state: WorkspaceState, p: Pseudonyms) -> WorkspaceState:
     """The state with pseudonyms for its names, written down field by field."""
-    return msgspec.structs.replace(
+    vaults = [
+        replace(with_names(each, p, "id", "name"), path=REMOVED, files=tuple(map(p.text, each.files)))
+        for each in state.vaults.values()
+    ]
+    return replace(
         state,
         current=None if state.current is None else VaultId(p.text(state.current)),
-        vaults={
-            VaultId(p.text(each.id)): Vault(
-                VaultId(p.text(each.id)), p.text(each.name), REMOVED, each.open, tuple(map(p.text, each.files))
-            )
-            for each in state.vaults.values()
-        },
+        vaults={each.id: each for each in vaults},
         by_vault={VaultId(p.text(vault)): renamed_vault(sub, p) for vault, sub in state.by_vault.items()},
         sharing={client_key(p.text(client)): level for client, level in state.sharing.items()},
         volunteering={client_key(p.text(client)): each for client, each in state.volunteering.items()},
@@ -548,41 +546,33 @@ def renamed_values(value: Any, p: Pseudonyms, of: str = "") -> Any:
     return p.digest(value) if value == SHA256 or of == "digest" else p.text(value)
 
 
-def renamed_insertion(insertion: Insertion, p: Pseudonyms) -> Insertion:
+def with_names(struct: Any, p: Pseudonyms, *fields: str) -> Any:
+    """The struct with pseudonyms in these fields, and for the hash of a text that it has."""
+    names = {field: p.text(getattr(struct, field)) for field in fields if getattr(struct, field) is not None}
+    for field in ("text_sha256", "result_sha256"):
+        if getattr(struct, field, None) is not None:
+            names[field] = p.digest(getattr(struct, field))
+    return replace(struct, **names)
+
+
+def renamed_insertion(insertion: Insertion, p: Pseudonyms) -> Any:
     """Its other names are keyed hashes, which confirm no guess."""
-    return msgspec.structs.replace(
-        insertion,
-        session=insertion.session if insertion.session in GENERATED else p.text(insertion.session),
-        vault=None if insertion.vault is None else VaultId(p.text(insertion.vault)),
-        result_sha256=p.digest(insertion.result_sha256),
-    )
+    said = [] if insertion.session in GENERATED else ["session"]
+    return with_names(insertion, p, "vault", *said)
 
 
 def renamed_vault(sub: VaultState, p: Pseudonyms) -> VaultState:
-    def name(note: NoteId) -> NoteId:
-        return NoteId(p.text(note))
-
-    replace = msgspec.structs.replace
-    pins = [replace(pin, id=name(pin.id), publisher=p.text(pin.publisher)) for pin in sub.pins.values()]
-    tabs = [replace(tab, note_id=name(tab.note_id), publisher=p.text(tab.publisher)) for tab in sub.tabs.values()]
+    pins = [with_names(pin, p, "id", "publisher") for pin in sub.pins.values()]
+    tabs = [with_names(tab, p, "note_id", "publisher") for tab in sub.tabs.values()]
     return VaultState(
-        active=sub.active and replace(sub.active, id=name(sub.active.id), publisher=p.text(sub.active.publisher)),
+        active=sub.active and with_names(sub.active, p, "id", "publisher"),
         pins={pin.id: pin for pin in pins},
         tabs={tab.note_id: tab for tab in tabs},
-        recents={name(note): at for note, at in sub.recents.items()},
-        selection=sub.selection and renamed_selection(sub.selection, p),
-        archived={name(note): None for note in sub.archived},
-        former={name(old): name(new) for old, new in sub.former.items()},
+        recents={NoteId(p.text(note)): at for note, at in sub.recents.items()},
+        selection=sub.selection and with_names(sub.selection, p, "note", "text"),
+        archived={NoteId(p.text(note)): None for note in sub.archived},
+        former={NoteId(p.text(old)): NoteId(p.text(new)) for old, new in sub.former.items()},
         last_updated=sub.last_updated,
-    )
-
-
-def renamed_selection(selection: Selection, p: Pseudonyms) -> Selection:
-    return msgspec.structs.replace(
-        selection,
-        note=NoteId(p.text(selection.note)),
-        text=None if selection.text is None else p.text(selection.text),
-        text_sha256=None if selection.text_sha256 is None else p.digest(selection.text_sha256),
     )
 
 

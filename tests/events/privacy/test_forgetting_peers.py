@@ -1,6 +1,8 @@
 """A note that is forgotten leaves what other machines have shared of it."""
 
-from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, VaultId
+from support.random_log import V, event_of
+
+from workspaced_events.ids import LinkedVaultId, NoteId, OriginId
 from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
 from workspaced_events.privacy.conversation_erasure import ConversationEraser
@@ -23,7 +25,7 @@ from workspaced_events.schema.peer_events import (
 )
 
 HERE, THERE = OriginId("a" * 32), OriginId("b" * 32)
-V, L, OTHER = VaultId("v"), LinkedVaultId("c" * 32), LinkedVaultId("d" * 32)
+L, OTHER = LinkedVaultId("c" * 32), LinkedVaultId("d" * 32)
 SECRET, KEPT = NoteId("secret.md"), NoteId("kept.md")
 
 
@@ -47,11 +49,7 @@ def log(*more: c.Data) -> list[c.Event]:
         *more,
         c.LinkChanged(),
     )
-    rows = {row.data: row for row in c.CATALOGUE.values()}
-    return [
-        rows[type(each)].event(seq, EventId(str(seq)), f"2026-03-01T12:00:0{seq}.000000Z", "workspaced", V, each)
-        for seq, each in enumerate(data, 1)
-    ]
+    return [event_of(seq, each, source="workspaced") for seq, each in enumerate(data, 1)]
 
 
 def test_no_event_of_a_peer_names_it_any_more_and_its_other_vaults_stay() -> None:

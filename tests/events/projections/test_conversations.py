@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden_log import EVERY
 from support.profiles import examples
+from support.random_log import event_of
 
-from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId
+from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.projections.conversations import (
     ALPHA,
     CALIBRATIONS_MAX,
@@ -27,18 +28,12 @@ from workspaced_events.projections.conversations import (
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Data, Event, LibraryEntry
+from workspaced_events.schema.catalogue import CATALOGUE, Data, LibraryEntry
 from workspaced_events.schema.codec import decode_event, encode_event
 
 TALK = ConversationId("talk")
 M1, M2, M3, M4, M5 = MESSAGES = [MessageId(f"m{number}") for number in range(1, 6)]
 SHA = [f"{number:064x}" for number in range(20)]
-
-
-def event_of(seq: int, data: Data) -> Event:
-    time = f"2026-03-01T12:{seq // 60 % 60:02}:{seq % 60:02}.000000Z"
-    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, "agent", VaultId("v"), data)
-    return made
 
 
 def folded(*datas: Data, state: Conversations = NO_CONVERSATIONS, first: int = 1) -> Conversations:
@@ -60,10 +55,6 @@ def started(talk: ConversationId = TALK, **settings: Any) -> c.ConversationStart
 def said(message: MessageId, *attached: str, role: c.Role = "user", talk: ConversationId = TALK) -> c.MessageAdded:
     attachments = tuple(c.Attachment("note", each) for each in attached)
     return c.MessageAdded(talk, message, role, SHA[1], attachments)
-
-
-def carried(message: MessageId) -> c.MessageAdded:
-    return c.MessageAdded(TALK, message, "user", tool_results=(c.ToolResult("call", "get_note", SHA[2]),))
 
 
 def removed(message: MessageId, following: bool = False) -> c.MessageRemoved:
@@ -105,7 +96,8 @@ class TestMessages:
         assert list(talk_of(*three, removed(M2, following=True)).messages) == [M1]
 
     def test_that_bring_results_of_tools_go_on_with_the_turn(self) -> None:
-        talk = talk_of(said(M1), said(M2, role="assistant"), carried(M3), said(M4, role="assistant"), said(M5))
+        carried = c.MessageAdded(TALK, M3, "user", tool_results=(c.ToolResult("call", "get_note", SHA[2]),))
+        talk = talk_of(said(M1), said(M2, role="assistant"), carried, said(M4, role="assistant"), said(M5))
         assert [turn_of(talk, each) for each in MESSAGES] == [M1, M1, M1, M1, M5]
 
 

@@ -16,13 +16,12 @@ import msgspec
 from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 from support.profiles import examples
-from support.random_log import V, W, random_log
+from support.random_log import V, W, event_of, random_log
 
 from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, TabId, VaultId
 from workspaced_events.projections.workspace_fold import apply, expired_tabs, fold_all, visible_tabs
 from workspaced_events.projections.workspace_state import EMPTY, StateJson, WorkspaceState, to_json
 from workspaced_events.schema.catalogue import (
-    ENTRY_OF,
     ActiveNoteCleared,
     ActiveNoteSet,
     DaemonStopped,
@@ -58,11 +57,6 @@ TABS_MAX, RECENTS_MAX = 10, 50
 def time_at(hundredths: int, *, day: int = 1) -> str:
     minutes, rest = divmod(hundredths, 6_000)
     return f"2026-03-{day:02}T{minutes // 60:02}:{minutes % 60:02}:{rest // 100:02}.{rest % 100:02}0000Z"
-
-
-def event_of(seq: int, data: Data, *, vault: VaultId, time: str) -> Event:
-    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, "ui", vault, data)
-    return made
 
 
 # -- the model --

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.journals import record
+from support.random_log import event_of
 
-from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.log.disk import RealDisk
@@ -16,7 +18,7 @@ from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay.json_lines import export_lines, read_export
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_events.schema.catalogue import Event
 
 V = VaultId("brain")
 A, B, C = (NoteId(f"{name}.md") for name in "abc")
@@ -24,12 +26,7 @@ SHOWN, WITHHELD, WITHDRAWN = Visibility.SHOWN, Visibility.WITHHELD, Visibility.W
 
 
 def events_of(*data: c.Data, vault: VaultId | None = V) -> list[Event]:
-    return [
-        ENTRY_OF[type(each)].event(
-            seq, EventId(f"e{seq}"), "2026-03-01T12:00:00.000000Z", "workspaced", vault, each
-        )
-        for seq, each in enumerate(data, start=1)
-    ]
+    return [event_of(seq, each, vault, source="workspaced") for seq, each in enumerate(data, start=1)]
 
 
 def folded(*data: c.Data) -> dict[NoteId, Visibility]:
@@ -108,17 +105,31 @@ def opened(directory: Path, **options: Any) -> Journal:
     return open_journal(RealDisk(directory), version="t", **options)
 
 
-def append(journal: Journal, *data: c.Data) -> None:
-    journal.writer.submit([Action(each, vault=V) for each in data], "workspaced", lambda _outcome: None)
-    journal.writer.commit()
-
-
 @pytest.mark.parametrize("snapshot_events", [2, 10_000])
 def test_a_log_opens_with_what_it_knew_with_and_without_a_snapshot(tmp_path: Path, snapshot_events: int) -> None:
     journal = opened(tmp_path, snapshot_events=snapshot_events)
-    append(journal, c.VaultOpened(V, "Brain", "/home/me/brain"))
-    append(journal, c.NoteShown(A), c.NoteShown(B), c.NoteWithheld(C))
-    append(journal, c.NoteWithheld(B), c.NoteRenamed(C, NoteId("d.md")))
+    record(journal, *map(Action, (c.VaultOpened(V, "Brain", "/home/me/brain"),)))
+    record(
+        journal,
+        *map(
+            Action,
+            (
+                c.NoteShown(A),
+                c.NoteShown(B),
+                c.NoteWithheld(C),
+            ),
+        ),
+    )
+    record(
+        journal,
+        *map(
+            Action,
+            (
+                c.NoteWithheld(B),
+                c.NoteRenamed(C, NoteId("d.md")),
+            ),
+        ),
+    )
     expected = {A: SHOWN, B: WITHDRAWN, NoteId("d.md"): WITHHELD}
     assert journal.writer.visibility.of(V) == expected
     if snapshot_events > 2:

@@ -5,8 +5,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.random_log import V, event_of
 
-from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, VaultId
+from workspaced_events.ids import LinkedVaultId, NoteId, OriginId
 from workspaced_events.peers.differences import (
     ASKS_MAX,
     HEARD_MAX,
@@ -29,10 +30,9 @@ from workspaced_events.schema.peer_events import (
     VaultMapping,
 )
 
-V, L, OWN = VaultId("v"), LinkedVaultId("c" * 32), OriginId("a" * 32)
+L, OWN = LinkedVaultId("c" * 32), OriginId("a" * 32)
 SECRET = NoteId("secret.md")
 NOTES = [NoteId(f"{name}.md") for name in "abc"]
-ROWS = {row.data: row for row in c.CATALOGUE.values()}
 
 
 def linked(replicate: Replicate = "all") -> tuple[c.Data, ...]:
@@ -42,9 +42,7 @@ def linked(replicate: Replicate = "all") -> tuple[c.Data, ...]:
 
 def fold(state: WorkspaceState, *data: Any) -> WorkspaceState:
     for each in data:
-        seq = state.seq + 1
-        time = f"2026-03-01T12:{seq // 60 % 60:02}:{seq % 60:02}.000000Z"
-        state = apply(state, ROWS[type(each)].event(seq, EventId(str(seq)), time, "ui", V, each))
+        state = apply(state, event_of(state.seq + 1, each))
     return state
 
 

@@ -4,12 +4,12 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
+from support.stored_logs import MemoryLog
 
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_from, visits_of
@@ -48,23 +48,6 @@ def seen(events: Sequence[Event], vault: VaultId = V1) -> list[tuple[str, int, i
         (visit.note, minute(visit.at), minute(visit.until) if visit.until else None)
         for visit in visits_of(events, vault)
     ]
-
-
-class Log:
-    """A log in memory that counts how often it is read, and gives a few events at a time."""
-
-    def __init__(self, events: Sequence[Event] = (), *, chunk: int = 1_000) -> None:
-        self.events = list(events)
-        self.reads = 0
-        self._chunk = chunk
-
-    @property
-    def tail(self) -> Any:
-        return msgspec.defstruct("Tail", [("seq", int)])(len(self.events))
-
-    def read(self, first: int, limit: int) -> list[Event]:
-        self.reads += 1
-        return self.events[first - 1 : first - 1 + min(limit, self._chunk)]
 
 
 SET_A, SET_B, CLEARED = c.ActiveNoteSet(A), c.ActiveNoteSet(B), c.ActiveNoteCleared()
@@ -128,7 +111,7 @@ def test_renames_in_a_row_lead_to_where_each_note_is_now(
 
 def test_at_most_so_many_visits_are_remembered() -> None:
     events = events_of(*[SET_A, SET_B] * 50)
-    found = VisitLog(Log(events), Bounds(events=1_000, visits=7, slack=3)).visits(V1, 100)
+    found = VisitLog(MemoryLog(events), Bounds(events=1_000, visits=7, slack=3)).visits(V1, 100)
     assert [visit.seq for visit in found] == list(range(94, 101))
 
 
@@ -142,7 +125,7 @@ def test_of_a_long_log_little_more_is_held_than_is_remembered() -> None:
 
 def test_an_old_visit_begins_where_its_note_was_set_again() -> None:
     events = events_of(SET_A, TOOL, SET_A, TOOL, SET_A, TOOL, CLEARED, TOOL)
-    log = VisitLog(Log(events), Bounds(events=6, visits=7, slack=2))
+    log = VisitLog(MemoryLog(events), Bounds(events=6, visits=7, slack=2))
     begun = {until: [(v.seq, v.until) for v in log.visits(V1, until)] for until in range(1, 9)}
     assert begun[6] == [(1, None)]
     assert begun[7] == [(3, time_at(7))]
@@ -153,7 +136,7 @@ def test_an_old_visit_begins_where_its_note_was_set_again() -> None:
 
 
 def test_what_is_fed_need_not_be_read() -> None:
-    source = Log(events_of(SET_A))
+    source = MemoryLog(events_of(SET_A))
     log = VisitLog(source)
     log.visits(V1, 1)
     reads = source.reads
@@ -165,7 +148,7 @@ def test_what_is_fed_need_not_be_read() -> None:
 
 
 def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None:
-    source = Log(events_of(*[SET_A, SET_B] * 20))
+    source = MemoryLog(events_of(*[SET_A, SET_B] * 20))
     log = VisitLog(source, Bounds(events=10, visits=20, slack=5))
     log.visits(V1, 40)
     for _ in range(30):
@@ -181,7 +164,7 @@ def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None
 @pytest.mark.parametrize("fed", [True, False])
 def test_however_many_tools_were_called_since_the_last_change_is_in_memory(fed: bool) -> None:
     changes = events_of(*[SET_A, SET_B] * 20)
-    source = Log(changes if fed else [*changes, *[event(seq, TOOL) for seq in range(41, 50)]])
+    source = MemoryLog(changes if fed else [*changes, *[event(seq, TOOL) for seq in range(41, 50)]])
     log = VisitLog(source, Bounds(events=10, visits=20, slack=2))
     log.visits(V1, 40)
     for seq in range(len(source.events) + 1, 100):
@@ -192,14 +175,14 @@ def test_however_many_tools_were_called_since_the_last_change_is_in_memory(fed: 
 
 
 def test_a_question_about_the_distant_past_does_not_make_it_read_everything() -> None:
-    source = Log(events_of(*[SET_A, SET_B] * 500), chunk=1)
+    source = MemoryLog(events_of(*[SET_A, SET_B] * 500), page=1)
     log = VisitLog(source, Bounds(events=10, visits=20, slack=2))
     assert log.visits(V1, 20) == visits_of(source.events[10:20], V1)
     assert source.reads <= 32
 
 
 def test_events_fed_while_the_log_is_read_are_not_missed() -> None:
-    source = Log(events_of(SET_A, SET_B), chunk=1)
+    source = MemoryLog(events_of(SET_A, SET_B), page=1)
     log = VisitLog(source)
     read = source.read
 
@@ -317,7 +300,7 @@ def test_what_is_kept_is_what_a_fold_of_the_last_events_gives(
     events: list[Event], bounds: Bounds, data: st.DataObject
 ) -> None:
     """However it was read and fed, and whichever sequence is asked for."""
-    source = Log([], chunk=data.draw(st.integers(1, 20)))
+    source = MemoryLog([], page=data.draw(st.integers(1, 20)))
     log = VisitLog(source, bounds)
     while len(source.events) < len(events):
         size = data.draw(st.integers(1, 12))

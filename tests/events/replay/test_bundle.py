@@ -16,24 +16,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.golden_log import EVERY
+from support.random_log import V, W, event_of
+from support.stored_logs import bundled, part_of
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, VaultId
-from workspaced_events.projections.visits import VisitFold, VisitStream, visits_from
+from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
+from workspaced_events.projections.visits import VisitFold, VisitStream
 from workspaced_events.projections.workspace_fold import FOLD_VERSION, fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay import bundle, log_slice
-from workspaced_events.replay.bundle import BundleSource, Manifest, Versions, write_bundle
+from workspaced_events.replay.bundle import BundleSource
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.log_slice import LEAD_EVENTS_MAX, Slice, cut
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import Source
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.codec import encode_event
 
-V, W = VaultId("v"), VaultId("w")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "folder/日記"))
 TEXT = "a long selection, é\n".encode() * 300
 NAME = sha256(TEXT).hexdigest()
@@ -41,17 +42,11 @@ TALK = ConversationId("talk")
 STARTED = c.ConversationStarted(conversation=TALK, provider="p", model="m", context_window=9, output_reserve=1)
 
 
-def event(seq: int, data: c.Data, vault: VaultId | None = V, source: str = "ui") -> Event:
-    time = f"2026-03-01T{seq // 3600:02}:{seq // 60 % 60:02}:{seq % 60:02}.000000Z"
-    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, source, vault, data)
-    return made
-
-
 def log_of(*data: c.Data | tuple[VaultId, c.Data]) -> list[Event]:
     """A log that registers both vaults first."""
     opened = [c.VaultOpened(vault, vault, f"/{vault}") for vault in (V, W)]
     return [
-        event(seq, each[1], each[0]) if isinstance(each, tuple) else event(seq, each)
+        event_of(seq, each[1], each[0]) if isinstance(each, tuple) else event_of(seq, each)
         for seq, each in enumerate([*opened, *data], start=1)
     ]
 
@@ -65,35 +60,16 @@ def prompt(as_of: int, talk: ConversationId = TALK) -> c.PromptAssembled:
     return replace(made, conversation=talk, message=MessageId("m"), as_of_seq=as_of)
 
 
-class Held:
-    """A source in memory: `Slice` from the first event on."""
+def whole_of(events: Sequence[Event], blobs: dict[str, bytes] | None = None) -> Slice:
+    """The events of a whole log, with these blobs."""
 
-    def __init__(self, events: Sequence[Event], blobs: dict[str, bytes] | None = None) -> None:
-        self.blobs = blobs or {}
-        self.source = Slice("log-1", EMPTY, msgspec.json.encode(visits_from(0)), events, self.blob)
-
-    def blob(self, name: str) -> bytes | None:
-        content = self.blobs.get(name)
+    def blob(name: str) -> bytes | None:
+        content = (blobs or {}).get(name)
         if content is not None and sha256(content).hexdigest() != name:
             raise LogDamaged("not what its name says")
         return content
 
-
-def manifest_of(part: Slice) -> Manifest:
-    return Manifest(
-        log=part.log_id,
-        first=part.first,
-        last=part.last,
-        created="2026-03-02T00:00:00.000000Z",
-        redacted=False,
-        versions=Versions("0.1.0", "3.11", "Linux"),
-    )
-
-
-def bundled(part: Slice, blobs: Sequence[str] = ()) -> bytes:
-    file = io.BytesIO()
-    write_bundle(file, part, blobs, manifest_of(part))
-    return file.getvalue()
+    return part_of(events, blob)
 
 
 def opened(content: bytes) -> Source:
@@ -145,7 +121,7 @@ logs = st.lists(st.one_of(anything, st.tuples(st.sampled_from([V, W]), anything)
 
 @given(logs, st.integers(1, 45))
 def test_a_bundle_replays_like_the_log_it_is_a_part_of(events: list[Event], last: int) -> None:
-    whole = Held(events).source
+    whole = whole_of(events)
     with opened(bundled(cut(whole, last=last))) as part:
         held = events_of(part)
         assert [encode_event(each) for each in held] == [encode_event(each) for each in events[-len(held) :]]
@@ -158,7 +134,7 @@ def test_a_bundle_replays_like_the_log_it_is_a_part_of(events: list[Event], last
 
 @given(logs, st.integers(1, 45), st.integers(1, 45))
 def test_a_part_of_a_bundle_is_a_part_of_the_log(events: list[Event], more: int, fewer: int) -> None:
-    whole = Held(events).source
+    whole = whole_of(events)
     with opened(bundled(cut(whole, last=max(more, fewer)))) as part:
         assert bundled(cut(part, last=min(more, fewer))) == bundled(cut(whole, last=min(more, fewer)))
 
@@ -167,8 +143,8 @@ def test_a_part_of_a_bundle_is_a_part_of_the_log(events: list[Event], more: int,
 def test_a_part_is_bounded_by_sequences_or_by_times(events: list[Event], first: int, more: int) -> None:
     first = min(first, len(events))
     last = min(first + more, len(events))
-    by_seq = cut(Held(events).source, since=first, until=last)
-    by_time = cut(Held(events).source, since=events[first - 1].time, until=events[last - 1].time)
+    by_seq = cut(whole_of(events), since=first, until=last)
+    by_time = cut(whole_of(events), since=events[first - 1].time, until=events[last - 1].time)
     assert by_seq.first <= first
     assert by_seq.last == last
     assert bundled(by_seq) == bundled(by_time)
@@ -177,15 +153,15 @@ def test_a_part_is_bounded_by_sequences_or_by_times(events: list[Event], first: 
 def test_a_part_begins_earlier_where_a_call_rests_on_a_state_that_was_over() -> None:
     set_a, set_b = c.ActiveNoteSet(NOTES[0]), c.ActiveNoteSet(NOTES[1])
     events = log_of(set_a, set_b, set_a, set_b, set_a, called(4), set_b)  # 3 to 9; the call is 8
-    assert cut(Held(events).source, last=1).first == 9
-    assert cut(Held(events).source, last=2).first == 5
+    assert cut(whole_of(events), last=1).first == 9
+    assert cut(whole_of(events), last=2).first == 5
 
 
 def test_a_call_about_a_far_past_makes_a_part_only_so_much_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LEAD_EVENTS_MAX >= 1_000
     monkeypatch.setattr(log_slice, "LEAD_EVENTS_MAX", 5)
     events = log_of(*[c.ActiveNoteSet(NOTES[n % 2]) for n in range(30)], called(3), called(29))
-    assert cut(Held(events).source, last=2).first == 30
+    assert cut(whole_of(events), last=2).first == 30
 
 
 def test_a_part_begins_earlier_where_a_prompt_rests_on_a_conversation_that_was_over() -> None:
@@ -198,21 +174,21 @@ def test_a_part_begins_earlier_where_a_prompt_rests_on_a_conversation_that_was_o
         c.MessageAdded(ConversationId("x"), MessageId("m"), "user"),
     )
     events = log_of(STARTED, said, read, other, rebased, prompt(4), other)  # 3 to 9; the prompt is 8
-    assert cut(Held(events).source, last=1).first == 9
-    assert cut(Held(events).source, last=2).first == 7
-    part = cut(Held(events).source, last=2)
+    assert cut(whole_of(events), last=1).first == 9
+    assert cut(whole_of(events), last=2).first == 7
+    part = cut(whole_of(events), last=2)
     assert part.start.conversations.by_id[TALK] == fold_all(events[:4], EMPTY).conversations.by_id[TALK]
 
 
 def test_a_prompt_of_a_conversation_that_did_not_change_makes_no_part_longer() -> None:
     events = log_of(c.ActiveNoteSet(NOTES[0]), *[prompt(3, ConversationId(f"talk {n}")) for n in range(20)])
-    assert cut(Held(events).source, last=5).first == len(events) - 4
+    assert cut(whole_of(events), last=5).first == len(events) - 4
 
 
 @pytest.mark.parametrize("bounds", [{"since": 99}, {"since": "2099"}, {"until": 0}, {"until": 99}])
 def test_a_part_without_events_is_refused(bounds: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
-        cut(Held(log_of(c.ActiveNoteCleared())).source, **bounds)
+        cut(whole_of(log_of(c.ActiveNoteCleared())), **bounds)
 
 
 # -- what a bundle holds --
@@ -222,7 +198,7 @@ def test_a_part_without_events_is_refused(bounds: dict[str, Any]) -> None:
 def part() -> Slice:
     selected = c.SelectionChanged(NOTES[0], 1, 9, text_sha256=NAME)
     events = log_of(c.ActiveNoteSet(NOTES[0]), selected, c.NotePinned(NOTES[1]), called(5))
-    return cut(Held(events, {NAME: TEXT}).source, last=3)
+    return cut(whole_of(events, {NAME: TEXT}), last=3)
 
 
 def test_a_bundle_is_a_zip_file_that_other_programs_read(part: Slice) -> None:
@@ -260,8 +236,7 @@ def test_blobs_are_given_back_by_their_names(part: Slice) -> None:
 
 def test_blobs_that_are_gone_or_damaged_are_listed_and_no_error(part: Slice) -> None:
     blobs = {NAME: b"other", sha256(b"x").hexdigest(): b"x"}
-    held = Held(part.events, blobs)
-    part = Slice("log-1", part.start, part.visits_json, part.events, held.blob)
+    part = Slice("log-1", part.start, part.visits_json, part.events, whole_of(part.events, blobs).blob)
     with opened(bundled(part, [*blobs, "f" * 64])) as source:
         assert isinstance(source, BundleSource)
         assert set(source.manifest.missing) == {NAME, "f" * 64}
@@ -444,7 +419,7 @@ def test_a_bundle_that_is_cut_off_anywhere_is_refused(part: Slice) -> None:
 
 @given(st.data())
 def test_a_flipped_bit_is_found_or_changes_nothing_that_is_read(data: st.DataObject) -> None:
-    part = cut(Held(log_of(c.ActiveNoteSet(NOTES[0]), called(3)), {NAME: TEXT}).source)
+    part = cut(whole_of(log_of(c.ActiveNoteSet(NOTES[0]), called(3)), {NAME: TEXT}))
     content = bytearray(bundled(part, [NAME]))
     at = data.draw(st.integers(0, len(content) - 1))
     content[at] ^= 1 << data.draw(st.integers(0, 7))

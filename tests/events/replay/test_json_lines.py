@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from support.journals import record
 from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
@@ -43,8 +44,7 @@ def directory(tmp_path: Path) -> Path:
         note = NoteId(f"{number % 7}.md")
         actions += [c.ActiveNoteSet(note, title="é\u2028\n"), c.NotePinned(note), c.NoteUnpinned(note)]
     for start in range(0, len(actions), 3):
-        journal.writer.submit([Action(each) for each in actions[start : start + 3]], "ui", lambda _outcome: None)
-        journal.writer.commit()
+        record(journal, *map(Action, actions[start : start + 3]))
     seq = journal.log.tail.seq
     journal.log.append(Batch(seq + 1, seq + 1, b"[" + UNKNOWN % (seq + 1) + b"]"), seq)
     journal.writer.close()

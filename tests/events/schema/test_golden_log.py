@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from support import DATA
 from support.golden_log import EVENTS, EXPORT
+from support.journals import record
 from support.simulated_disk import SimDisk
 
 from workspaced_events.ids import NoteId
@@ -49,11 +50,6 @@ def opened(directory: Path) -> Journal:
     return open_journal(RealDisk(directory), version="t", clock=lambda: NOW)
 
 
-def append(journal: Journal, data: c.Data) -> None:
-    journal.writer.submit([Action(data)], "ui", lambda _outcome: None)
-    journal.writer.commit()
-
-
 def assert_is_golden(state: WorkspaceState) -> None:
     assert json.loads(msgspec.json.encode(state)) == STATE["state"]
     for vault_id, expected in STATE["vaults"].items():
@@ -87,11 +83,11 @@ def test_it_is_opened_and_continued(directory: Path) -> None:
     journal = opened(directory)
     assert journal.warnings == []
     assert_is_golden(journal.writer.state)
-    append(journal, c.NotePinned(NoteId("new.md")))
+    record(journal, Action(c.NotePinned(NoteId("new.md"))))
     assert journal.log.read(1, 1_000)[:-1] == before
     journal.writer.close()
     again = opened(directory)  # from the snapshot that the closing took
-    append(again, c.NotePinned(NoteId("newer.md")))
+    record(again, Action(c.NotePinned(NoteId("newer.md"))))
     assert again.log.read(1, 1_000)[:-2] == before
     again.writer.close()
     assert kept_in(directory)[:-2] == before

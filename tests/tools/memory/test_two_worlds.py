@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import images
 
 from workspaced_tools.errors import ToolError
 
@@ -21,21 +22,13 @@ COMMANDS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def written(vault: Path, names: tuple[str, ...], text: str) -> None:
-    for name in names:
-        path = vault / "Memory" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
 @pytest.mark.parametrize("path", PATHS)
 def test_an_answer_tells_nothing_of_what_is_withheld(vault: Path, use: Any, path: str) -> None:
     for command, arguments in COMMANDS:
         answers = []
         for withheld in ((), WITHHELD):
             shutil.rmtree(vault / "Memory", ignore_errors=True)
-            written(vault, SHOWN, "one\n")
-            written(vault, withheld, PRIVATE)
+            images.write(vault / "Memory", dict.fromkeys(SHOWN, "one\n") | dict.fromkeys(withheld, PRIVATE))
             try:
                 answers.append(use(command, f"/memories/{path}", **arguments))
             except ToolError as error:

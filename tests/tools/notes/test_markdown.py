@@ -29,10 +29,6 @@ def contexts(body: str) -> list[str]:
     return link_contexts(body, links(body))
 
 
-def targets(body: str) -> list[str]:
-    return [link.target for link in links(body)]
-
-
 def note(text: str, path: str = "work/The Plan.md") -> Note:
     return Note(NoteId(path), StatKey(0, 0, 0, 0, 0), None, "", text.encode())
 
@@ -78,7 +74,7 @@ def test_markdown_links_to_notes_are_taken_apart(written: str, parts: tuple[obje
     ],
 )
 def test_these_are_no_links_to_notes(body: str) -> None:
-    assert targets(body) == []
+    assert links(body) == ()
 
 
 def test_the_context_is_the_trimmed_line_and_of_a_long_one_what_is_around_the_link() -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -10,9 +9,9 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.random_log import event_of
 
-from workspaced_events.ids import EventId
-from workspaced_events.schema.catalogue import CATALOGUE, Event, ToolCalled
+from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.recording.call_diff import compared, readable_json
@@ -25,7 +24,6 @@ from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
 
-START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LONG = "A sentence of a long note. " * 300
 
 
@@ -35,18 +33,13 @@ class Log:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.blobs: dict[str, bytes] = {}
-        self.now = START
 
     def blob(self, name: str) -> bytes | None:
         return self.blobs.get(name)
 
     def append(self, data: Any) -> Event:
-        name = next(name for name, entry in CATALOGUE.items() if entry.data is type(data))
-        time = self.now.isoformat(timespec="microseconds").replace("+00:00", "Z")
-        seq = len(self.events) + 1
-        event: Event = CATALOGUE[name].event(seq, EventId(str(seq)), time, "test", None, data)
-        self.events.append(event)
-        return event
+        self.events.append(event_of(len(self.events) + 1, data, None))
+        return self.events[-1]
 
     def keep(self, content: bytes, name: str | None = None) -> str:
         name = name or sha256(content).hexdigest()
@@ -148,15 +141,11 @@ def test_long_arguments_are_shown_with_the_call_and_left_out_of_the_list(log: Lo
 # -- the difference of two --
 
 
-def pair(log: Log, first: Event, second: Event) -> Any:
-    return compared(recorded_call(first, log.blob), recorded_call(second, log.blob))
-
-
 def test_arguments_and_questions_that_differ_are_named(log: Log, look: Any) -> None:
     view = look(NOTES)
     first = log.call("get_note_by_reference", view, "one", reference="a.md")
     second = log.call("get_note_by_reference", view, "two", reference="b.md", includeContent=False)
-    found = pair(log, first, second)
+    found = compared(recorded_call(first, log.blob), recorded_call(second, log.blob))
     assert found.call == [
         'client: "one" -> "two"',
         'reference: "a.md" -> "b.md"',

@@ -1,7 +1,7 @@
 """The past as the log tells it: what a tool answered then, or that nobody recorded it, and never anything else."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -250,14 +250,10 @@ def test_which_notes_an_ambiguous_name_means_is_told_for_the_call_alone(world: A
 # -- what is withheld by now --
 
 
-def private(*notes: str) -> Callable[[NoteId], bool]:
-    return notes.__contains__
-
-
 def told_without(world: Any, at: int, tool: str, *notes: str, **arguments: Any) -> Json:
     """The answer where these notes are withheld by now."""
     moment = world.events.moment(at)
-    view = world.past_view(moment, private(*notes))
+    view = world.past_view(moment, notes.__contains__)
     view.vault._vault._some_withheld = True
     answer: Json = msgspec.json.decode(
         past_world.payload_of(past_world.run(past_world.TOOLS[tool], view, arguments))

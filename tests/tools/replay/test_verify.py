@@ -12,15 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import session_machine as sessions
 from support.profiles import examples, some_of
+from support.random_log import event_of
+from support.session_machine import verified
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogDamaged
-from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import Bounds, VisitStream, visits_of
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_events.schema.catalogue import Event
 from workspaced_tools.replay.verify import Outcome, Verified, verify
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -58,11 +60,6 @@ def data(session: Any) -> Path:
         shutil.rmtree(folder)
     path: Path = session.data
     return path
-
-
-def verified(data: Path) -> list[Verified]:
-    found: list[Verified] = sessions.verified(data)
-    return found
 
 
 def blob_file(data: Path, name: str | None) -> Path:
@@ -183,7 +180,8 @@ def test_a_call_whose_moment_is_not_in_the_log_is_not_recorded(session: Any, mon
         source.feed(events.extend)
         [call] = [event for event in events if isinstance(event.data, c.ToolCalled)]
         forged = msgspec.structs.replace(call.data, tail_seq=10**6)
-        renames = [made(call.seq + at, c.NoteRenamed(NoteId("a.md"), NoteId("b.md"))) for at in (1, 2)]
+        rename = c.NoteRenamed(NoteId("a.md"), NoteId("b.md"))
+        renames = [event_of(call.seq + at, rename, VaultId("one")) for at in (1, 2)]
         events = [event for event in events if event.seq < call.seq]
         events += [msgspec.structs.replace(call, data=forged), *renames]
 
@@ -206,12 +204,6 @@ def too_long_ago(*_args: Any) -> Any:
     raise StateNotRetained
 
 
-def made(seq: int, data: c.Data, vault: str = "one") -> Event:
-    time = f"2026-03-01T{seq // 60 % 24:02}:{seq % 60:02}:00.000000Z"
-    event: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time, "ui", VaultId(vault), data)
-    return event
-
-
 # -- visits, while a log streams by --
 
 _data = st.one_of(
@@ -231,7 +223,7 @@ _data = st.one_of(
     st.builds(Bounds, events=st.integers(1, 20), visits=st.integers(1, 5), slack=st.integers(1, 5)),
 )
 def test_visits_of_a_stream_are_those_of_its_last_events(data: list[tuple[c.Data, str]], bounds: Bounds) -> None:
-    events = [made(seq, each, vault) for seq, (each, vault) in enumerate(data, start=1)]
+    events = [event_of(seq, each, VaultId(vault)) for seq, (each, vault) in enumerate(data, start=1)]
     stream = VisitStream(bounds)
     for event in events:
         stream.feed((event,))

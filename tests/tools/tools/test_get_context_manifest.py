@@ -14,7 +14,6 @@ from support import past_world
 from support.gate import shared_view
 
 from workspaced_events.ids import ConversationId, NoteId, VaultId
-from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
@@ -52,20 +51,14 @@ class Held:
         self.chat.unpin("pinned-diary")
         self.chat.turn("Three", "a.md", w.c.Attachment("selected_text", f"{DIARY}#L1-L3", self.chat.keep(b"Dear")))
 
-    def view(
-        self,
-        level: Sharing = "all",
-        state: WorkspaceState | None = None,
-        vault: Any = "served",
-    ) -> View:
-        state = state or self.world.state
+    def view(self, level: Sharing) -> View:
+        state = self.world.state
         texts, look = texts_in(self.world.blobs.get), self.world.vault.notes.names
         prompts = partial(ManifestStore, state.conversations, state.current, texts, look)
-        port = self.world.vault if vault == "served" else vault
         return shared_view(
             state,
             past_world.event_time(0),
-            port,
+            self.world.vault,
             prompts=prompts,
             level=level,
             withheld=self.is_private,

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -26,7 +26,7 @@ from workspaced_tools.vault.vault import Vault
 NOW = "2026-03-01T12:00:00.000000Z"
 THEN = "2026-02-01T12:00:00.000000Z"
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-NO_NEWLINE = "\\ No newline at end of file\n"
+NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 def lines_of(text: str) -> list[str]:
@@ -34,36 +34,28 @@ def lines_of(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def applied(diff: str, text: str) -> str:
+def applied(items: Sequence[str], text: str) -> str:
     """What `patch` makes of `text`; each line that is to stay or to go must be there."""
-    old, new, at = lines_of(text), [], 0
+    old, new, at = lines_of(text), list[str](), 0
     left_old = left_new = 0
-    for line in lines_of(diff):
-        if line == NO_NEWLINE:
-            continue
-        if (hunk := HUNK.match(line)) and not left_old and not left_new:
+    for item in items:
+        if hunk := HUNK.match(item):
+            assert (left_old, left_new) == (0, 0)
             first, left_old, first_new, left_new = (int(each) if each is not None else 1 for each in hunk.groups())
             start = first - 1 if left_old else first
             new += old[at:start]
             assert len(new) == (first_new - 1 if left_new else first_new)
             at = start
             continue
-        sign, rest = line[0], line[1:]
-        if sign in " -":
-            was = old[at]
-            assert rest == (was if was.endswith("\n") else f"{was}\n")
+        line = item[1:].removesuffix(NO_NEWLINE)
+        if item[0] in " -":
+            assert line == old[at]
             at, left_old = at + 1, left_old - 1
-            rest = was
-        if sign in " +":
-            new.append(rest)
+        if item[0] in " +":
+            new.append(line)
             left_new -= 1
-    new += old[at:]
     assert (left_old, left_new) == (0, 0)
-    made = "".join(new)
-    ends = [
-        line[0] for line, after in zip(lines_of(diff), lines_of(diff)[1:], strict=False) if after == NO_NEWLINE
-    ]
-    return made.removesuffix("\n") if ends and ends[-1] == "+" else made
+    return "".join(new + old[at:])
 
 
 LINES = st.lists(
@@ -82,7 +74,7 @@ TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_f
 def test_applied_to_the_old_text_the_diff_gives_the_new_one(old: str, new: str) -> None:
     before, after = lines_of(old), lines_of(new)
     items = list(unified(before, after))
-    assert applied("".join(items), old) == new
+    assert applied(items, old) == new
     changed = sum(item[0] in "+-" for item in items)
     opcodes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     assert changed <= sum((b - a) + (d - c) for tag, a, b, c, d in opcodes if tag != "equal")
@@ -106,7 +98,7 @@ def test_very_long_texts_with_nothing_in_common_are_replaced(count: int) -> None
     same = ["same\n"] * 5
     items = list(unified([*same, *old, *same], [*same, *new, *same]))
     assert sum(item[0] in "+-" for item in items) == 2 * count
-    assert applied("".join(items), "".join([*same, *old, *same])) == "".join([*same, *new, *same])
+    assert applied(items, "".join([*same, *old, *same])) == "".join([*same, *new, *same])
 
 
 # -- the tool --

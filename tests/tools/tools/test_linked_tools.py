@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from support import answers
+from support.random_log import V, event_of
 
 from workspaced_events.clock import microseconds
-from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, VaultId
-from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.ids import LinkedVaultId, NoteId, OriginId
+from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing
@@ -31,7 +32,7 @@ from workspaced_tools.tools.tool import run
 from workspaced_tools.volunteering.tool import VOLUNTEER
 
 HERE, LAPTOP, BOBS = (OriginId(digit * 32) for digit in "abc")
-V, L = VaultId("v"), LinkedVaultId("d" * 32)
+L = LinkedVaultId("d" * 32)
 NOW = "2026-03-01T12:00:00.000000Z"
 NOW_US = microseconds(NOW)
 FILES = {f"{name}.md": f"# {name}\ntext of {name}\n" for name in ("own", "plan", "pin", "tab", "secret", "bobs")}
@@ -63,11 +64,8 @@ def state_of(*heard: c.Data, own: tuple[c.Data, ...] = ()) -> WorkspaceState:
     )
     link = c.LinkChanged(HERE, members, (VaultMapping(V, L),))
     data = (c.VaultOpened(V, "v", "/v"), link, *own, *heard)
-    state = EMPTY
-    for seq, each in enumerate(data, 1):
-        entry = next(row for row in c.CATALOGUE.values() if row.data is type(each))
-        state = apply(state, entry.event(seq, EventId(str(seq)), "2026-03-01T11:59:00.000000Z", "ui", V, each))
-    return state
+    earlier = "2026-03-01T11:59:00.000000Z"
+    return fold_all([event_of(seq, each, time=earlier) for seq, each in enumerate(data, 1)], EMPTY)
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """While the index is being built a reference gives the later answer, or says that the index is building."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from support.patience import is_indexed
+from support.tool_fixtures import HeldClock
 
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.ports.view import View
@@ -39,20 +38,6 @@ REFERENCES: list[dict[str, Any]] = [
     {"reference": "C#notes"},
     {"reference": "Nothing"},
 ]
-
-
-class HeldClock:
-    """A vault's clock that stops the thread that builds the index at the first file, until `go_on` is set."""
-
-    def __init__(self) -> None:
-        self.reached = threading.Event()
-        self.go_on = threading.Event()
-
-    def __call__(self) -> int:
-        if threading.current_thread().name == "vault-index":
-            self.reached.set()
-            assert self.go_on.wait(60)
-        return time.time_ns() + 10_000_000_000
 
 
 class Building(NamedTuple):

@@ -226,9 +226,7 @@ def test_a_note_that_cannot_be_parsed_keeps_no_other_out(
 
 
 def test_texts_come_after_all_names_and_that_of_a_private_note_is_kept_nowhere(tmp_path: Path) -> None:
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    images.write(tmp_path, FILES)
     root = VaultRoot(tmp_path)
     policy = Policy(root)
     policy.refresh()

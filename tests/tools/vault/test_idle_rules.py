@@ -1,11 +1,10 @@
 """Rules that match no file: what git does not match is named."""
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from support import git
 
 from workspaced_tools.vault.files.glob_rules import compile_rules
 from workspaced_tools.vault.files.idle_rules import IdleRule, idle_rules
@@ -49,18 +48,9 @@ def test_a_rule_that_matches_nothing_is_named() -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_git_matches_nothing_by_the_same_rules(tmp_path: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"}
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, env=environment)
+    git.repository(tmp_path)
     for line in (*IDLE, *MATCH):
         if line.startswith("!"):
             continue
         (tmp_path / ".gitignore").write_text(f"{line}\n")
-        done = subprocess.run(
-            ["git", "check-ignore", "--no-index", "--stdin", "-z"],
-            input="\0".join(PATHS),
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=tmp_path,
-        )
-        assert bool(named(line)) == (done.stdout == ""), line
+        assert bool(named(line)) == (git.ignored(tmp_path, PATHS) == []), line

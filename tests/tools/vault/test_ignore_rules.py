@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support import git
 from support.profiles import examples
 from support.tool_fixtures import later_ns
 
@@ -106,9 +106,7 @@ GIT_PATHS = [
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_git_itself_ignores_the_same(tmp_path: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"}
-    repository = tmp_path / "repository"
-    subprocess.run(["git", "init", "-q", str(repository)], check=True, env=environment)
+    repository = git.repository(tmp_path / "repository")
 
     @settings(max_examples=examples(60))
     @given(st.lists(st.sampled_from(GIT_RULES), min_size=1, max_size=4))
@@ -116,16 +114,10 @@ def test_git_itself_ignores_the_same(tmp_path: Path) -> None:
     @example(["*", "!*/", "!*.md"])
     def ignores_the_same(lines: list[str]) -> None:
         (repository / ".gitignore").write_text("\n".join(lines) + "\n")
-        done = subprocess.run(
-            ["git", "check-ignore", "--no-index", "--stdin"],
-            input="\n".join(GIT_PATHS),
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=repository,
-        )
         rules = module.RuleList([], compile_rules(lines, is_file=True), [], "")
-        assert [path for path in GIT_PATHS if rules.level(path) is Level.NEVER] == done.stdout.splitlines()
+        assert [path for path in GIT_PATHS if rules.level(path) is Level.NEVER] == git.ignored(
+            repository, GIT_PATHS
+        )
 
     ignores_the_same()
 

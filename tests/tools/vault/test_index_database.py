@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import images
+from support.journals import flipped
 from support.profiles import examples
 from support.tool_fixtures import later_ns
 
@@ -33,10 +35,7 @@ class Place:
 
     def __init__(self, root: Path, files: dict[str, str]) -> None:
         self.folder, self.cache = root / "vault", root / "cache"
-        for path, text in files.items():
-            file = self.folder / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+        images.write(self.folder, files)
         self.opened().close()
 
     def opened(self) -> Vault:
@@ -163,10 +162,8 @@ def test_one_flipped_bit_anywhere_is_noticed(
     ending: str, place_of_bit: float, place: Place, right: dict[str, Any]
 ) -> None:
     file = place.database.with_suffix(ending)
-    content = bytearray(file.read_bytes())
-    bit = int(place_of_bit * 8 * len(content))
-    content[bit // 8] ^= 1 << bit % 8
-    file.write_bytes(content)
+    content = file.read_bytes()
+    file.write_bytes(flipped(content, int(place_of_bit * 8 * len(content))))
     used, found, changes = place.kept()
     assert (found, changes) == (right, Changes())
     assert not used

@@ -120,10 +120,7 @@ class Folder:
         return self.vault
 
     def write(self, **notes: str) -> None:
-        for name, text in notes.items():
-            file = self.path / "vault" / f"{name.replace('__', '/')}.md"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+        images.write(self.path / "vault", {f"{name.replace('__', '/')}.md": text for name, text in notes.items()})
 
     def rules(self, text: str) -> None:
         (self.path / "vault" / IGNORE_FILE).write_text(text)

@@ -12,22 +12,10 @@ from hypothesis import strategies as st
 from support.profiles import examples
 from support.tool_fixtures import Call, MakeVault, MakeView
 
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 
 TOOL = "get_note_by_reference"
 TABLE = json.loads((Path(__file__).parents[2] / "data" / "obsidian" / "links.json").read_text())
-
-
-@pytest.fixture
-def ask(make_vault: MakeVault, make_view: MakeView, call: Call) -> Call:
-    """ask(files, reference, state, **arguments) -> the result."""
-
-    def make(
-        files: dict[str, str], reference: str, state: VaultState = EMPTY_VAULT, **arguments: Any
-    ) -> dict[str, Any]:
-        return call(TOOL, make_view(make_vault(files), state), reference=reference, **arguments)
-
-    return make
 
 
 def opened(result: dict[str, Any]) -> str | None:
@@ -145,9 +133,11 @@ def test_what_a_link_opens_what_links_list_and_what_backlinks_count_agree(
 
 
 @pytest.mark.parametrize("reference", ["[[#Part]]", "#Part", "[x](#Part)", "[[#^b1]]", "^b1"])
-def test_a_link_within_a_note_opens_that_note(ask: Call, reference: str) -> None:
-    files = {"a/s.md": "x\n\n## Part\n\nHere. ^b1\n", "s.md": "## Part"}
-    data = ask(files, reference, **{"from": "a/s.md"})["data"]
+def test_a_link_within_a_note_opens_that_note(
+    make_vault: MakeVault, make_view: MakeView, call: Call, reference: str
+) -> None:
+    view = make_view(make_vault({"a/s.md": "x\n\n## Part\n\nHere. ^b1\n", "s.md": "## Part"}), EMPTY_VAULT)
+    data = call(TOOL, view, reference=reference, **{"from": "a/s.md"})["data"]
     assert (data["id"], data["section"]["startLine"]) == ("a/s.md", 3 if "art" in reference else 5)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.images import write
+from support.oracle_reading import fold
 from support.profiles import examples
 from support.tool_fixtures import MakeVault, later_ns
 
@@ -35,29 +37,13 @@ WORDS = {
 ALL_WORDS = [word for words in WORDS.values() for word in words]
 
 
-def slow_fold(text: str) -> str:
-    """The fold that the documents state, character by character."""
-    decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
-    shown = [sign for sign in decomposed if not is_dropped(sign)]
-    return " ".join(unicodedata.normalize("NFC", "".join(shown)).split())
-
-
-def is_dropped(sign: str) -> bool:
-    code = ord(sign)
-    if 0x300 <= code <= 0x36F or 0x64B <= code <= 0x652 or code in (0x640, 0x670):
-        return True
-    if 0x591 <= code <= 0x5C7:
-        return unicodedata.category(sign) == "Mn"
-    return sign in "\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0f"
-
-
 def holding(files: dict[str, str], query: str) -> list[str]:
     """The notes that hold every word of `query`, read one after the other."""
-    words = [slow_fold(word) for word in query.split()]
+    words = [fold(word) for word in query.split()]
     found = []
     for path, text in files.items():
         fields = [path.removesuffix(".md"), path.removesuffix(".md").rpartition("/")[2], text]
-        if all(any(word in slow_fold(field) for field in fields) for word in words):
+        if all(any(word in fold(field) for field in fields) for word in words):
             found.append(path)
     return sorted(found)
 
@@ -101,17 +87,11 @@ def queries(draw: st.DrawFn, files: dict[str, str]) -> list[str]:
     pieces = []
     for text in files.values():
         words = [word.strip(",.-") for word in text.split()]
-        word = draw(st.sampled_from([word for word in words if len(slow_fold(word)) > 1] or ["none"]))
+        word = draw(st.sampled_from([word for word in words if len(fold(word)) > 1] or ["none"]))
         start = draw(st.integers(0, len(word) - 1))
         pieces.append(word[start : start + draw(st.integers(2, 6))].strip(",.-'"))  # signs at ends are no words
-    wanted = [piece for piece in pieces if len(slow_fold(piece)) > 1]
+    wanted = [piece for piece in pieces if len(fold(piece)) > 1]
     return [*chosen, *wanted, " ".join(chosen[:2] or ["note"])]
-
-
-def write(root: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
 
 
 @settings(max_examples=examples(100))
@@ -157,7 +137,7 @@ def test_every_word_of_a_script_is_found_wherever_it_stands(make_vault: MakeVaul
     vault = make_vault(files)
     for word in ALL_WORDS:
         for query in {word, word[:2], word[-2:], word.lower(), unicodedata.normalize("NFD", word)}:
-            if len(slow_fold(query)) > 1:
+            if len(fold(query)) > 1:
                 agrees(vault, files, [query])
 
 

@@ -1,13 +1,14 @@
 """Which files that are no Markdown are notes, in every way to ask: by path, by a walk, from the index."""
 
 import os
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import git
+from support.images import write
 from support.patience import is_indexed
 from support.profiles import examples
 from support.tool_fixtures import MakeVault
@@ -25,14 +26,6 @@ from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFile
 from workspaced_tools.vault.files.walk import ScannedFile, scan
 
 STATE = VaultState()
-
-
-def write(folder: Path, contents: dict[str, str | bytes]) -> Path:
-    for path, text in contents.items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode() if isinstance(text, str) else text)
-    return folder
 
 
 def walked(folder: Path, *globs: str, gitignore: bool = True) -> set[str]:
@@ -85,24 +78,6 @@ def test_globs_name_files_as_gitignore_does(tmp_path: Path, globs: tuple[str, ..
 # -- .gitignore --
 
 
-def git_lists(folder: Path) -> set[str]:
-    """The files that git would take up."""
-    done = subprocess.run(
-        ["git", "-c", "core.excludesFile=", "ls-files", "-o", "-z", "--exclude-standard"],
-        cwd=folder,
-        capture_output=True,
-        check=True,
-        env={**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"},
-    )
-    return {os.fsdecode(path) for path in done.stdout.split(b"\0") if path}
-
-
-def repository(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["git", "init", "-q", str(folder)], check=True, capture_output=True)
-    return folder
-
-
 TREE = ("a.py", "b.log", "src/a.py", "src/b.log", "src/gen/a.py", "src/gen/keep.log", "src/gen/x/a.py", "out/a.py")
 LINES = (
     *["*.log", "!keep.log", "src/gen/", "!src/gen/", "/a.py", "a.py", "gen", "/src/*", "!/src/a.py", "**/x"],
@@ -119,10 +94,10 @@ LINES = (
     )
 )
 def test_gitignore_files_leave_out_what_git_leaves_out(tmp_path: Path, rules: dict[str, list[str]]) -> None:
-    folder = repository(tmp_path / str(time.monotonic_ns()))
+    folder = git.repository(tmp_path / str(time.monotonic_ns()))
     write(folder, dict.fromkeys(TREE, "x"))
     write(folder, {f"{prefix}.gitignore": "\n".join(lines) + "\n" for prefix, lines in rules.items()})
-    theirs = {path for path in git_lists(folder) if not path.endswith(".gitignore")}
+    theirs = {path for path in git.untracked(folder) if not path.endswith(".gitignore")}
     assert walked(folder, "**") == theirs
 
 

@@ -1,14 +1,12 @@
 """A vault over real folders: building, following changes, answering while behind."""
 
-import threading
-import time
 import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.patience import is_indexed
-from support.tool_fixtures import MakeState, MakeVault, later_ns
+from support.tool_fixtures import HeldClock, MakeState, MakeVault, later_ns
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
@@ -39,20 +37,6 @@ def incoming(vault: Vault, note: str, limit: int = 100, state: VaultState = EMPT
 
 
 # -- building --
-
-
-class HeldClock:
-    """A vault's clock that holds up who builds the index, at the first note, until it is let go."""
-
-    def __init__(self) -> None:
-        self.reached = threading.Event()
-        self.go_on = threading.Event()
-
-    def __call__(self) -> int:
-        if threading.current_thread().name == "vault-index":
-            self.reached.set()
-            assert self.go_on.wait(60)
-        return time.time_ns() + 10_000_000_000
 
 
 def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_there(make_vault: MakeVault) -> None:
