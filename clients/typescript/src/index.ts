@@ -35,7 +35,6 @@ export type {
   Recorded,
   Selection,
   ServerInfo,
-  Source,
   SubscribeOptions,
   Target,
   ToolAnswer,

@@ -29,7 +29,7 @@ class LogLock:
         try:
             fcntl.flock(self._directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            pid = _pid_in(path)
+            pid = _pid_in(path) or _pid_of_holder(self._directory)
             os.close(self._directory)
             raise LogLocked(
                 f"Another workspaced (pid {pid or 'unknown'}) already uses this data directory.",
@@ -60,3 +60,14 @@ def _pid_in(path: Path) -> int | None:
         return int(read_regular(path))
     except (OSError, ValueError):
         return None
+
+
+def _pid_of_holder(descriptor: int) -> int | None:
+    """The pid of the process that holds the flock on this file, if /proc/locks is available (Linux)."""
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return None
+    inode = str(os.fstat(descriptor).st_ino)
+    held = (line.split() for line in lines if " FLOCK " in line and " -> " not in line)
+    return next((int(parts[4]) for parts in held if parts[5].rpartition(":")[2] == inode), None)

@@ -75,10 +75,11 @@ def test_calls_that_asked_for_it_in_vain_are_in_it(inspect: Callable[..., Inspec
     )
 
 
-def test_a_prompt_and_its_citation_are_in_it(recorded: Inspector) -> None:
+def test_a_prompt_that_holds_it_is_in_it(recorded: Inspector) -> None:
     notes = recorded.get("/api/notes", limit=500)["notes"]
     lives = {note["path"]: recorded.get(f"/api/notes/{note['path']}") for note in notes}
     prompts = [(path, each) for path, life in lives.items() for each in life["traces"] if each["kind"] == "prompt"]
+    prompts = [(path, each) for path, each in prompts if "(full" in each["sentence"]]
     assert prompts
     path, trace = prompts[0]
     assert trace["layer"] and trace["tokens"] > 0

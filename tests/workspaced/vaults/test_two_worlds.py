@@ -331,6 +331,7 @@ class World:
             {"kind": "tool_result", "id": "s", "search": found},
         ]
         message = {"id": f"m{self.messages}", "role": "user", "text": "What?", "attachments": attached}
+        guessed = ["keep/Diary.md"] if self.level == "never" else []  # who attaches a note's path asks for it
         talk, looking = {"conversation": "talk"}, {"conversation": "looking"}
         whatever = {**message, "attachments": [{"kind": "active_note"}, {"kind": "selected_text"}]}
         asked: list[tuple[str, Json]] = [
@@ -341,7 +342,10 @@ class World:
             ("workspaced/context/assemble", {**talk, "shape": "openai"}),
             ("workspaced/context/export", talk),
             ("workspaced/context/assemble", {**talk, "rebase": True}),
-            ("workspaced/context/import", {"text": CHAT, "conversation": f"chat-{self.messages}", **SETTINGS}),
+            (
+                "workspaced/context/import",
+                {"text": chat_file(*guessed, "home.md"), "conversation": f"chat-{self.messages}", **SETTINGS},
+            ),
             ("workspaced/context/export", {"conversation": f"chat-{self.messages}"}),
         ]
         for method, params in asked:
@@ -387,12 +391,13 @@ def asks_for_it(name: str, arguments: Json) -> bool:
     return name == "get_note_by_reference" and not named <= {*NAMED_BY_ALL, None}
 
 
-CHAT = (
-    "---\nworkspaced-chat: 1\n---\n\n**user**\n"
-    '<!-- workspaced: {"attachments":[{"kind":"note","id":"keep/Diary.md"},{"kind":"note","id":"home.md"}]} -->\n'
-    "\n"
-    "See [[Diary]] and [[keep/Diary.md]].\n"
-)
+def chat_file(*attached: str) -> str:
+    """A chat of one message that attaches notes."""
+    comment = json.dumps({"attachments": [{"kind": "note", "id": each} for each in attached]})
+    head = f"---\nworkspaced-chat: 1\n---\n\n**user**\n<!-- workspaced: {comment} -->\n\n"
+    return f"{head}See [[Diary]] and [[keep/Diary.md]].\n"
+
+
 _DIFFERS = {"asOfSeq", "seq", "clock", "withheld", "tailSeq", "dwellSeconds", "seconds", "asOf", "token"}
 """Members that differ between any two daemons, and the count."""
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?")
