@@ -67,7 +67,7 @@ def which_action_made_the_note_active_that_the_agent_read(reader: Reader) -> Non
     reader.tab("Calls")
     reader.row("maxContentLength=400")
     reader.link("event 179")
-    reader.reads("obsidian opened reading/陰翳礼讃.md", "since 11:15:17.186")
+    reader.reads("obsidian opened reading/陰翳礼讃.md", "since 11:15:")
 
 
 def was_the_answer_to_call_181_complete(reader: Reader) -> None:
