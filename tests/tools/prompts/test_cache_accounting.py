@@ -56,6 +56,7 @@ class Story(ConversationLog):
         pipeline: c.Pipeline = "chat",
         system: str | None = None,
         prefix: int = 0,
+        repeats: bool = False,
     ) -> None:
         blocks = [each for each in self.now.library if each.message != message]
         prefix = prefix or SYSTEM + BLOCK * len(blocks)
@@ -66,6 +67,7 @@ class Story(ConversationLog):
                 as_of_seq=self.seq,
                 inputs_sha256=NAME,
                 manifest_sha256=NAME,
+                turn_sha256=NAME if repeats else None,
                 layer_hashes=c.LayerHashes(system or self.system, "", "", "", query or message),
                 combined_hash=NAME,
                 prefix_tokens=prefix,
@@ -86,6 +88,10 @@ class Story(ConversationLog):
         self.prompt(message, **more)
         if cached is not None:
             self.report(message, cached)
+
+    def repeat(self, message: str, cached: int | None = None) -> None:
+        """As `ask`, where a prompt repeats the turns before it."""
+        self.ask(message, cached, repeats=True)
 
     def elide(self, message: str, elided: int, cached: int | None = None) -> None:
         self.ask(message, cached, elided=elided)
@@ -166,6 +172,13 @@ ACCOUNTS: dict[str, tuple[list[tuple[Any, ...]], str, str | None, int]] = {
     ),
     "replaced": ([("ask", "m2"), ("change", "m2"), ("ask", "m3", PREFIX)], "hit", account_of.REPLACED, PREFIX),
     "removed": ([("ask", "m2"), ("cut", "m2"), ("ask", "m3", PREFIX)], "hit", account_of.MESSAGE_REMOVED, PREFIX),
+    "turns repeated": ([("repeat", "m2"), ("repeat", "m3", WHOLE)], "hit", None, WHOLE),
+    "turns repeated, and less than half served": (
+        [("repeat", "m2"), ("repeat", "m3", WHOLE // 2 - 1)],
+        "miss",
+        account_of.EVICTED,
+        WHOLE,
+    ),
 }
 
 
