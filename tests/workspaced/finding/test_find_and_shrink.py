@@ -104,6 +104,9 @@ class TestShrink:
         done = cli("shrink", part, "--when", "pinnedNotes[?id == '250.md']", "-o", small, "--json")
         assert json.loads(done.out) == {"from": 233, "to": 1, "asked": 20, "smallest": True}
         assert len(replay(small).state.of(V).pins) == 19
+        before = part.read_bytes()
+        done = cli("shrink", part, "--when", "pinnedNotes[?id == '250.md']", "-o", part)
+        assert done.code == 2 and "is the log itself" in done.err and part.read_bytes() == before
 
     @pytest.mark.parametrize(
         ("arguments", "code", "error"),
