@@ -4,8 +4,6 @@ Delta debugging: removes smaller and smaller pieces of the log, from the end to 
 there. At the end no single event can be removed. The same log and expression give the same result.
 """
 
-from collections.abc import Callable
-
 from ..errors import InvalidArgument
 from ..projections.workspace_state import WorkspaceState
 from ..replay.source import Progress, Source
@@ -13,9 +11,6 @@ from ..schema.catalogue import STATE_TYPES, Event
 from .expression import Expression
 from .first_event import follow, never_true
 from .reduced_log import ReducedLog
-
-Report = Callable[[int, int], None]
-"""Called with the number of remaining events and of questions."""
 
 
 class Shrinking:
@@ -37,7 +32,6 @@ class Shrinking:
         """
         self.asked = 0
         self._expression = expression
-        self._report: Report | None = None
         leading: list[Event] = []
         found, state = follow(source, expression, leading.append, progress=progress)
         if found is None:
@@ -60,9 +54,8 @@ class Shrinking:
         """The smallest log found so far, numbered from its first event on."""
         return self._reduced.events
 
-    def run(self, report: Report | None = None) -> None:
+    def run(self) -> None:
         """Shrinks until nothing can be removed; `events` holds the result, also after an exception."""
-        self._report = report
         reduced = self._reduced
         size = max(1, len(reduced) // 2)
         while True:
@@ -77,6 +70,4 @@ class Shrinking:
 
     def _shows(self, state: WorkspaceState) -> bool:
         self.asked += 1
-        if self._report is not None:
-            self._report(len(self._reduced), self.asked)
         return self._expression(state)

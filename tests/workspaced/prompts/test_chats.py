@@ -70,7 +70,7 @@ def events(client: Any, talk: str) -> list[dict[str, Any]]:
 
 
 def export(client: Any, talk: str) -> dict[str, Any]:
-    made: dict[str, Any] = client.call("workspaced/context/export", {"conversation": talk})
+    made: dict[str, Any] = client.context.export(talk)
     return made
 
 
@@ -154,7 +154,7 @@ def test_prompts_of_an_imported_chat_repeat_its_words_and_read_what_is_not_answe
     later = {"kind": "selected_text", "id": "work/plan.md#L1-L1", "text": "The newest words."}
     answer = {"role": "assistant", "text": "That."}
     client.context.message(talk, user("m1", "What?", "a.md"), {"id": "a1", **answer}, user("m2", "So?", later))
-    made = load(client, export(client, talk)["text"], conversation=name())
+    made = client.context.import_chat(export(client, talk)["text"], conversation=name())
     assert made["lost"] == ["a.md"]
     prompt = client.context.assemble(made["conversation"])
     shown = json.dumps(prompt["messages"])

@@ -12,7 +12,7 @@ from workspaced_events.schema.catalogue import AnswerJudged, Event, PromptOverla
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.recording.judgements import judgements
-from workspaced_tools.recording.last_shown import names_any, shows
+from workspaced_tools.recording.shown_notes import names_any, shows
 
 from .. import replay
 

@@ -20,11 +20,8 @@ from typing import Any, Final, NamedTuple
 import anyio
 from msgspec.structs import replace
 
-from workspaced_events.errors import DiskFull, LogFailed
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
-from workspaced_events.log.segments import NO_SPACE
-from workspaced_events.private_files import read_private, write_durably
 from workspaced_events.projections.insertions import Insertion, Insertions, chain
 from workspaced_events.projections.workspace_state import WorkspaceState, client_key
 from workspaced_events.schema.catalogue import ContextWithdrawn, PromptAnswered, PromptOverlaid
@@ -41,14 +38,13 @@ from ..limits import UNCHANGED_REASONS_MAX
 from ..recording.call_recorder import Call, Inserted
 from ..volunteering.offers import OFFERS_MAX, Offers
 from ..volunteering.volunteering import Answered, Volunteering, answer_of
+from .secret import secret_in
 
 logger = logging.getLogger(__name__)
 
 TEXTS_MAX: Final = 1_024
 """Texts of insertions held in memory; others are read from their blobs."""
 _KEY_BYTES: Final = 16
-_KEY_FILE: Final = "overlay-key"
-_KEY_FILE_BYTES: Final = 32
 
 
 class Asked(NamedTuple):
@@ -246,7 +242,7 @@ class Overlays:
     @cached_property
     def _secret(self) -> bytes:
         """Made at the first request: a daemon also starts where nothing can be written."""
-        return _secret_in(self._data)
+        return secret_in(self._data)
 
     def _keys(self, client: str) -> Callable[[str], str]:
         """Makes a hash that nobody without the log's secret can tell from a guess."""
@@ -529,24 +525,3 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
         "texts": {note: sha256 for note, sha256 in sight["texts"].items() if note not in gone},
         "vault": any(each.stands and "\nvault: " in each.given.words for each in here),
     }
-
-
-def _secret_in(data: Path) -> bytes:
-    """The secret of a data directory, made where there is none: with the log alone nobody can try a guess.
-
-    Raises:
-        DiskFull, LogFailed: it can be neither read nor written.
-    """
-    try:
-        found = read_private(data / _KEY_FILE)
-        if found is None:
-            found = secrets.token_bytes(_KEY_FILE_BYTES)
-            write_durably(data / _KEY_FILE, found)
-    except OSError as error:
-        kind = DiskFull if error.errno in NO_SPACE else LogFailed
-        raise kind(
-            f"Cannot read or write {_KEY_FILE} in the data directory: {error.strerror or error}.",
-            hint="Requests go on without context until it can be. Free some space or check the disk.",
-            file=_KEY_FILE,
-        ) from error
-    return found

@@ -26,7 +26,7 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.format import RecordedImages, Recording
-from workspaced_tools.recording.last_shown import texts_of
+from workspaced_tools.recording.shown_notes import texts_of
 from workspaced_tools.replay.bundling import blobs_read
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions

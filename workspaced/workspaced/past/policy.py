@@ -20,7 +20,7 @@ from workspaced_events.replay.backward_scan import LATE_EVENTS_MAX
 from workspaced_events.schema.catalogue import Event, NoteRenamed, NoteShown, NoteWithheld, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording.format import VAULT_LISTS, VAULT_SINGLES, read_recording
-from workspaced_tools.recording.last_shown import texts_of
+from workspaced_tools.recording.shown_notes import texts_of
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.sharing.verdicts import Verdicts
 

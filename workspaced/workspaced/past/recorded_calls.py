@@ -12,7 +12,7 @@ from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import Event, Sharing, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording.format import VERSION, Recording, Repeats, arguments_of, read_recording
-from workspaced_tools.recording.last_shown import names_any
+from workspaced_tools.recording.shown_notes import names_any
 from workspaced_tools.tools.registry import EVERY_TOOL
 from workspaced_tools.tools.tool import normalised
 

@@ -20,8 +20,8 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_tools.notes.note import Level
 from workspaced_tools.recording.format import arguments_of
-from workspaced_tools.recording.last_shown import texts_of
 from workspaced_tools.recording.recorded_calls import result_of
+from workspaced_tools.recording.shown_notes import texts_of
 from workspaced_tools.vault.files.ignore_rules import Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.files.stored_rules import RulesStore

@@ -71,7 +71,7 @@ class Index:
         self.private: dict[NoteId, Withheld] = {}
         """The notes that front matter withheld when last written (PRIVATE, REQUESTED), even if they are gone."""
         self._next = 1
-        self._shared = self._withheld = self._links = self._texts = 0
+        self._shared = self._withheld = self._links = 0
 
     def open(self) -> bool:
         """Opens the file; returns whether it is the existing one. Raises as `IndexFile.open`."""
@@ -93,9 +93,8 @@ class Index:
         [(last,)] = self.file.read(
             "SELECT max(note) FROM (SELECT max(note) note FROM notes UNION SELECT max(note) FROM embedded)"
         )
-        counts = "SELECT count(*), total(withheld <> 0), total(has_text) FROM notes"
-        [(notes, withheld, texts)] = self.file.read(counts)
-        self._next, self._withheld, self._texts = (last or 0) + 1, int(withheld), int(texts)
+        [(notes, withheld)] = self.file.read("SELECT count(*), total(withheld <> 0) FROM notes")
+        self._next, self._withheld = (last or 0) + 1, int(withheld)
         self._shared = notes - self._withheld
         self._links = self.file.read("SELECT count(*) FROM links")[0][0]
         rows = self.file.read("SELECT path, withheld FROM private")
@@ -139,7 +138,6 @@ class Index:
         self._withheld += withheld
         self._shared += len(notes) - len(former) - withheld
         self._links += len(rows.links) - sum(each.links for each in former)
-        self._texts += len(rows.texts) - sum(each.has_text for each in former)
 
     def withhold(self, denied: Callable[[NoteId], bool]) -> None:
         """Reduces all `denied` notes to path and identity, in one transaction."""
@@ -171,7 +169,6 @@ class Index:
                     rows.append((found[0], text))
             insert_texts(db, rows)
             db.executemany("UPDATE notes SET has_text = 1 WHERE note = ?", [(row[0],) for row in rows])
-        self._texts += len(rows)
 
     # -- reading --
 
@@ -274,10 +271,6 @@ class Index:
     def link_count(self) -> int:
         """The number of links in all notes."""
         return self._links
-
-    def text_count(self) -> int:
-        """The number of notes whose text is indexed."""
-        return self._texts
 
     def withheld_count(self) -> int:
         """The number of withheld notes."""

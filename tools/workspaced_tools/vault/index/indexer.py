@@ -60,7 +60,6 @@ class Progress(msgspec.Struct, frozen=True, rename="camel"):
     """As `state`, for the notes' text, which search needs."""
     notes_found: int
     notes_indexed: int
-    texts_indexed: int
     withheld: int
 
 
@@ -150,7 +149,6 @@ class Indexer:
             "ready" if self.text_ready.is_set() else "building",
             self.note_count(),
             self._index.count(),
-            self._index.text_count(),
             self._index.withheld_count(),
         )
 

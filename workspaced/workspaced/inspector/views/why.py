@@ -21,8 +21,8 @@ from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.model.note_names import names_of
 from workspaced_tools.prompts.model.stored_texts import manifest_of_prompt, texts_in
 from workspaced_tools.recording.format import RecordedNote, read_recording
-from workspaced_tools.recording.last_shown import NOT_IN_PROMPT, mentions
 from workspaced_tools.recording.recorded_calls import listed
+from workspaced_tools.recording.shown_notes import NOT_IN_PROMPT, mentions
 from workspaced_tools.vault.withholding_reasons import Reason
 
 from ... import replay

@@ -65,12 +65,15 @@ async def read_subjects(connection: Connection) -> dict[SubjectName, int]:
 
 
 async def follow(connection: Connection, arrived: Callable[[Carried], None]) -> None:
-    """Calls `arrived` with the last message of each subject, then with each new one, until deliveries end."""
-    with suppress(DeliveriesEnded):
-        async with deliveries(connection, connection.subject(">"), "last_per_subject") as delivered:
-            async for message, _ in delivered:
-                if message is not None:
-                    arrived(message)
+    """Calls `arrived` with the last message of each subject, then with each new one.
+
+    Raises:
+        CarrierError: always; DeliveriesEnded after a gap or a silence.
+    """
+    async with deliveries(connection, connection.subject(">"), "last_per_subject") as delivered:
+        async for message, _ in delivered:
+            if message is not None:
+                arrived(message)
 
 
 class DeliveriesEnded(CarrierError):
@@ -127,9 +130,8 @@ async def deliveries(
         )
         yield _delivered(connection, waiting, _count(made.get("num_pending")))
     finally:
-        with suppress(
-            Exception
-        ):  # of a connection that is lost; the server forgets a consumer without a subscriber
+        # Fails where the connection is lost; the server forgets a consumer without a subscriber.
+        with suppress(Exception):
             await subscription.unsubscribe()
 
 

@@ -12,7 +12,7 @@ from ...limits import CARRIED_BYTES_MAX, CARRIER_CONNECT_S
 from ...settings.link import LinkSettings
 from ..carrier import Carried, CarrierError, CarrierState, SubjectName
 from .connection import Connection, connect
-from .deliveries import follow, read_subject, read_subjects
+from .deliveries import DeliveriesEnded, follow, read_subject, read_subjects
 from .server_errors import away, misbehaves, not_acknowledged
 
 _CARRIER_MISBEHAVED_S: Final = 60.0
@@ -85,7 +85,8 @@ class NatsCarrier:
         return await self._gather(read_subjects)
 
     async def listen(self, arrived: Callable[[Carried], None]) -> None:
-        await self._ask(lambda it: follow(it, arrived), None)
+        with suppress(DeliveriesEnded):
+            await self._ask(lambda it: follow(it, arrived), DeliveriesEnded(_LOST))
 
     async def reports(self) -> AsyncIterator[CarrierError]:
         while (report := await self._reports.get()) is not None:
@@ -106,11 +107,11 @@ class NatsCarrier:
         except TimeoutError:
             raise away("The server does not come to an end.") from None
 
-    async def _ask(self, ask: Callable[[Connection], Coroutine[Any, Any, T]], lost: CarrierError | None) -> T:
+    async def _ask(self, ask: Callable[[Connection], Coroutine[Any, Any, T]], lost: CarrierError) -> T:
         """What the connection answers.
 
         Args:
-            lost: the error for a connection that is lost meanwhile; None: that ends it.
+            lost: the error for a connection that is lost meanwhile.
         """
         connection = await self._connected()
         doing = asyncio.ensure_future(ask(connection))
@@ -118,10 +119,7 @@ class NatsCarrier:
         try:
             await asyncio.wait({doing, losing}, return_when=asyncio.FIRST_COMPLETED)
             if not doing.done():
-                lost = connection.client.misbehaves or lost
-                if lost is not None:
-                    raise lost
-                return None  # type: ignore[return-value] # of who listens
+                raise connection.client.misbehaves or lost
             return doing.result()
         except (CarrierError, asyncio.CancelledError):
             raise
@@ -130,8 +128,9 @@ class NatsCarrier:
         finally:
             losing.cancel()
             doing.cancel()
-            with suppress(BaseException):  # it is over: either its result was taken, or nobody wants it
-                await doing
+            await asyncio.wait({doing})
+            if not doing.cancelled():
+                doing.exception()  # taken: either it was raised above, or nobody wants it
 
     async def _connected(self) -> Connection:
         if self._state == "connecting":

@@ -165,7 +165,7 @@ function Table({ traces, current }) {
           html`<tr key=${`${trace.seq}-${at}`}>
             <td><a href=${placeOf(trace)}>${trace.seq}</a></td>
             <td title=${trace.time}>${day(trace.time)} ${clock(trace.time).slice(0, 8)}</td>
-            <td><span class=${`kind ${LANES[trace.kind] ?? "navigation"}`}>${WORDS[trace.kind] ?? trace.kind}</span></td>
+            <td><span class=${`kind lane-${LANES[trace.kind] ?? "navigation"}`}>${WORDS[trace.kind] ?? trace.kind}</span></td>
             <td class="sentence"><bdi>${trace.sentence}</bdi>${trace.kind === "looked" && ` ${untilWords(trace)}`}</td>
             <td><${Revision} trace=${trace} current=${current} /></td>
             <td class="number">

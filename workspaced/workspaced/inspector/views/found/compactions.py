@@ -9,7 +9,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.stored_texts import texts_in
-from workspaced_tools.recording.last_shown import NOT_IN_PROMPT
+from workspaced_tools.recording.shown_notes import NOT_IN_PROMPT
 
 from .... import replay
 from ..prompts.conversations import kept_manifest, note_of
