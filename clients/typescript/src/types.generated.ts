@@ -1101,10 +1101,18 @@ export interface RemoteEventsAppliedEvent {
   };
 }
 
-/** Which notes machines are to forget, as hashes of their names: who never had one learns no name. */
+/** One ask to forget a note. Who forgets the same note again asks again: the others may have named it since. */
+export interface RemoteEventsAppliedEventAskedName {
+  /** (pattern ^[0-9a-f]{64}$) */
+  readonly name: string;
+  /** (minimum 0, maximum 9007199254740992) */
+  readonly number: number;
+}
+
+/** Which notes machines are to forget. */
 export interface RemoteEventsAppliedEventForgetting {
-  readonly asks?: readonly string[];
-  readonly heard?: readonly string[];
+  readonly asks?: readonly RemoteEventsAppliedEventAskedName[];
+  readonly heard?: readonly RemoteEventsAppliedEventAskedName[];
 }
 
 /** A note that was unpinned where others had pinned it: hides the same person's pins known there. */

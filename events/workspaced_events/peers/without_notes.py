@@ -11,12 +11,12 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 
 from ..ids import LinkedVaultId, NoteId
-from ..schema.peer_events import RemoteEventsApplied, SharedPresence, SharedVault, VaultDifference
+from ..schema.peer_events import AskedName, RemoteEventsApplied, SharedPresence, SharedVault, VaultDifference
 from ..schema.registry import Sha256
 from .differences import SharedView, notes_of, notes_of_difference
 
 P = TypeVar("P")
-Asks = Mapping[LinkedVaultId, Collection[Sha256]]
+Asks = Mapping[LinkedVaultId, Collection[AskedName]]
 NO_ASKS: Final[Asks] = {}
 
 
@@ -87,16 +87,16 @@ def has_new_asks(before: SharedView, after: SharedView) -> bool:
     """Whether a note is forgotten here or elsewhere, as of now. A difference would name it to take it back, and a
     log that has forgotten it holds less than a difference goes on from: so a generation begins."""
 
-    def hashes(view: SharedView) -> set[tuple[LinkedVaultId, Sha256]]:
+    def hashes(view: SharedView) -> set[tuple[LinkedVaultId, AskedName]]:
         vaults = ((each.vault, each.forgetting) for each in view.values() if each.forgetting is not None)
-        return {(vault, name) for vault, known in vaults for name in (*known.asks, *known.heard)}
+        return {(vault, ask) for vault, known in vaults for ask in (*known.asks, *known.heard)}
 
     return not hashes(after) <= hashes(before)
 
 
-def asks_of(views: Iterable[SharedView]) -> dict[LinkedVaultId, set[Sha256]]:
+def asks_of(views: Iterable[SharedView]) -> dict[LinkedVaultId, set[AskedName]]:
     """All that the origins of these views ask to forget."""
-    asks: dict[LinkedVaultId, set[Sha256]] = {}
+    asks: dict[LinkedVaultId, set[AskedName]] = {}
     for view in views:
         for vault, shared in view.items():
             if shared.forgetting is not None and shared.forgetting.asks:

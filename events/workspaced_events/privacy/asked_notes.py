@@ -52,7 +52,7 @@ class AskedNotes:
     def _find(self, before: Peers, data: c.RemoteEventsApplied) -> None:
         former, now = _asks(before, data), _asks(self._link, data)
         for linked in now:
-            new = set(now[linked]).difference(former.get(linked, ()))
+            new = {ask.name for ask in set(now[linked]).difference(former.get(linked, ()))}
             for note in self._take(linked, new) if new else ():
                 self._found[linked, note] = self._link.members[data.origin].machine
 

@@ -15,6 +15,7 @@ from ..peers.differences import NOTHING_SHARED, REMOVALS_MAX, SharedView, apply_
 from ..peers.merging import is_hidden
 from ..schema.catalogue import NoteRenamed, NoteUnpinned, PinnedNotesReordered
 from ..schema.peer_events import (
+    AskedName,
     Heard,
     LinkChanged,
     LinkMember,
@@ -71,12 +72,12 @@ class Peers(msgspec.Struct, frozen=True):
         peers = (each for each in self.members.values() if each.person == person and each.origin != self.own)
         return sorted(each.origin for each in peers)
 
-    def not_reached(self, vault: LinkedVaultId, name: str) -> list[OriginId]:
+    def not_reached(self, vault: LinkedVaultId, ask: AskedName) -> list[OriginId]:
         """The peers that have not heard of an ask of this daemon, as far as they have told."""
 
         def has_heard(origin: OriginId) -> bool:
             shared = self.origins[origin].view.get(vault) if origin in self.origins else None
-            return shared is not None and shared.forgetting is not None and name in shared.forgetting.heard
+            return shared is not None and shared.forgetting is not None and ask in shared.forgetting.heard
 
         return [origin for origin in self.members if origin != self.own and not has_heard(origin)]
 

@@ -20,6 +20,7 @@ from ..peers.differences import (
 )
 from ..peers.without_notes import NO_ASKS, Asks, asks_of, name_hash
 from ..schema.peer_events import (
+    AskedName,
     Forgetting,
     SharedActive,
     SharedPin,
@@ -67,7 +68,10 @@ def _with_forgetting(vaults: Sequence[SharedVault], asks: Asks, peers: Peers) ->
     heard = asks_of(view.view for view in peers.origins.values())
     same = peers.of_person(peers.person) if peers.person is not None else ()
     # Not what others ask: that would keep pins alive that this person has removed.
-    forgotten = asks_of(peers.origins[each].view for each in same if each in peers.origins)
+    forgotten = {
+        vault: {ask.name for ask in asked}
+        for vault, asked in asks_of(peers.origins[each].view for each in same if each in peers.origins).items()
+    }
     known = {each.vault: each for each in vaults}
     heard_max = HEARD_MAX // max(1, len(heard))
     for linked in asks.keys() | heard.keys():
@@ -78,9 +82,13 @@ def _with_forgetting(vaults: Sequence[SharedVault], asks: Asks, peers: Peers) ->
             removals=tuple(
                 each for each in shared.removals if name_hash(linked, each.note) not in forgotten.get(linked, ())
             ),
-            forgetting=Forgetting(tuple(sorted(asks.get(linked, ()))), tuple(sorted(of_others)[:heard_max])),
+            forgetting=Forgetting(_in_order(asks.get(linked, ())), _in_order(of_others)[:heard_max]),
         )
     return known.values()
+
+
+def _in_order(asks: Iterable[AskedName]) -> tuple[AskedName, ...]:
+    return tuple(sorted(asks, key=lambda ask: (ask.name, ask.number)))
 
 
 def _shared_vault(

@@ -71,12 +71,21 @@ class Removal(Part, frozen=True, gc=False):
     heard: tuple[Heard, ...]
 
 
-class Forgetting(Part, frozen=True, gc=False):
-    """Which notes machines are to forget, as hashes of their names: who never had one learns no name."""
+class AskedName(Part, frozen=True, gc=False):
+    """One ask to forget a note. Who forgets the same note again asks again: the others may have named it since."""
 
-    asks: tuple[Sha256, ...] = ()
+    name: Sha256
+    """As `name_hash` makes it: who never had the note learns no name."""
+    number: Count
+    """At random."""
+
+
+class Forgetting(Part, frozen=True, gc=False):
+    """Which notes machines are to forget."""
+
+    asks: tuple[AskedName, ...] = ()
     """What this origin has forgotten, and asks the others to forget, until all have heard of it."""
-    heard: tuple[Sha256, ...] = ()
+    heard: tuple[AskedName, ...] = ()
     """What others ask, which has reached this origin."""
 
 

@@ -10,6 +10,7 @@ from workspaced_events.privacy.tombstones import NoteEraser, Trail
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_event
 from workspaced_events.schema.peer_events import (
+    AskedName,
     Forgetting,
     LinkMember,
     NewPin,
@@ -64,8 +65,8 @@ def test_no_event_of_a_peer_names_it_any_more_and_its_other_vaults_stay() -> Non
     assert [event.seq for event in left] == [1, 2, 3, 4, 5, 6], "also what came before its vault was mapped"
 
 
-def asks(n: int, note: NoteId, vault: LinkedVaultId = L) -> c.RemoteEventsApplied:
-    forgetting = Forgetting((name_hash(vault, note),))
+def asks(n: int, note: NoteId, vault: LinkedVaultId = L, ask: int = 0) -> c.RemoteEventsApplied:
+    forgetting = Forgetting((AskedName(name_hash(vault, note), ask),))
     return c.RemoteEventsApplied(
         THERE, Position(2, n), n, n == 3, changed=(VaultDifference(vault, forgetting=forgetting),)
     )
@@ -89,7 +90,9 @@ def test_what_a_peer_asks_to_forget_is_found_by_what_the_log_names() -> None:
 def test_what_is_named_after_the_ask_is_not_asked_for() -> None:
     again = c.ActiveNoteSet(SECRET)
     assert asked(asks(3, SECRET), again, asks(4, SECRET)) == [AskedNote(SECRET, V, "laptop")]
-    assert asked(asks(3, NoteId("own.md")), c.ActiveNoteSet(NoteId("own.md")), asks(4, NoteId("own.md"))) == []
+    own = NoteId("own.md")
+    assert asked(asks(3, own), c.ActiveNoteSet(own), asks(4, own)) == []
+    assert asked(asks(3, own), c.ActiveNoteSet(own), asks(4, own, ask=1)) == [AskedNote(own, V, "laptop")]
 
 
 def test_a_log_that_has_forgotten_it_is_asked_no_more() -> None:

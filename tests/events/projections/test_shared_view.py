@@ -22,6 +22,7 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.peer_events import (
+    AskedName,
     Forgetting,
     LinkMember,
     Position,
@@ -104,7 +105,9 @@ def test_what_others_ask_to_forget_swells_no_message() -> None:
     view = [
         SharedVault(
             LinkedVaultId(f"{vault:032x}"),
-            forgetting=Forgetting(tuple(f"{vault:032x}{number:032x}" for number in range(ASKS_MAX))),
+            forgetting=Forgetting(
+                tuple(AskedName(f"{vault:032x}{number:032x}", 2**53) for number in range(ASKS_MAX))
+            ),
         )
         for vault in range(VAULTS_MAX)
     ]

@@ -11,7 +11,7 @@ import anyio
 
 from support.peers.simulated import SimulatedServer
 from workspaced.peers.carrier import Carried
-from workspaced.peers.forgetting import as_asks, let_go, sent_without
+from workspaced.peers.forgetting import as_asks, asking, let_go, sent_without
 from workspaced.peers.keys.keyring import Keyring
 from workspaced.peers.keys.origin_keys import OriginKeys, new_keys
 from workspaced.peers.keys.roster import Member, Roster, new_roster, with_member, with_vault
@@ -65,7 +65,7 @@ class Node:
         self.events: list[c.Event] = []
         self.clock_ahead_ms = 0
         self.withheld: set[NoteId] = set()
-        self.asks: set[Ask] = set()
+        self.asks: tuple[Ask, ...] = ()
         self.taken = False
         self._task: asyncio.Task[None] | None = None
         self.append(c.VaultOpened(VAULT, "v", "/v"))
@@ -97,7 +97,7 @@ class Node:
         eraser = NoteEraser(VAULT, trail, lambda _event: False, ConversationEraser(lambda _part: False))
         self.events = [eraser(event) for event in self.events]
         self.state = fold_all(self.events, EMPTY)
-        self.asks.add(Ask(self.linked, name_hash(self.linked, note)))
+        self.asks = asking(self.asks, self.linked, [name_hash(self.linked, note)])
         self.outbox.durable = sent_without(self.outbox.durable, self.linked, {note})
         if was_running:
             self.start()

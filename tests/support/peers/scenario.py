@@ -141,7 +141,7 @@ def check(nodes: list[Node]) -> None:
         assert expected == node._make(expected, node.sender.sent.n + 1)[0], "something is unsent"
         for peer in nodes:
             if peer is not node:
-                assert not [ask for ask in peer.asks if peer.state.peers.not_reached(ask.vault, ask.name)]
+                assert not [ask for ask in peer.asks if peer.state.peers.not_reached(ask.vault, ask.asked)]
                 heard = peer.state.peers.origins.get(node.origin)
                 assert (heard.view if heard is not None else {}) == expected
     for person in {each.person for each in nodes}:

@@ -4,6 +4,7 @@ from pathlib import Path
 from random import Random
 
 import anyio
+import pytest
 from support.peers.nodes import Node, make_nodes
 from support.peers.simulated import SimulatedServer
 from support.peers.virtual_time import run_virtually
@@ -11,7 +12,7 @@ from support.peers.virtual_time import run_virtually
 from workspaced.peers.forgetting import ask_to_forget
 from workspaced.peers.keys.origin_keys import new_keys, save_keys
 from workspaced.peers.keys.roster import Member, new_roster, with_member, with_vault, without_member
-from workspaced.peers.membership import Ask, Membership, load_membership, save_membership
+from workspaced.peers.membership import Membership, load_membership, save_membership
 from workspaced.peers.outbox import FileOutbox, Sent, load_sent
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.peers.without_notes import name_hash
@@ -51,7 +52,10 @@ def test_others_are_asked_for_each_name_that_left_and_the_outbox_names_it_no_mor
     assert asked is not None and asked.machines == ["desk"] and len(asked.removed) == 1
     [linked] = before.roster.vaults if before.roster is not None else {}
     now = load_membership(tmp_path)
-    assert now is not None and set(now.asks) == {Ask(linked, name_hash(linked, each)) for each in (SHARED, OLD)}
+    assert now is not None
+    assert {(each.vault, each.asked.name) for each in now.asks} == {
+        (linked, name_hash(linked, each)) for each in (SHARED, OLD)
+    }
     sent = load_sent(tmp_path)
     assert [pin.note for pin in sent.view[0].pins] == ["kept.md"]
     assert (sent.frame, sent.digest, sent.n) == (b"", "d", 2), "what was sealed named it too"
@@ -83,21 +87,26 @@ def test_it_leaves_this_persons_other_machines_and_no_message_of_them_names_it_a
     assert [[pin.note for pin in node.pins()] for node in (here, there, bobs)] == [[], [], [SHARED]]
     naming = [event for event in here.events if b"shared.md" in encode_event(event)]
     assert {event.data.origin for event in naming} == {bobs.origin}, "who has it still, for himself"
-    assert not here.state.peers.not_reached(here.linked, name_hash(here.linked, SHARED))
+    [ask] = here.asks
+    assert not here.state.peers.not_reached(ask.vault, ask.asked)
 
 
-def test_what_is_forgotten_again_while_the_first_ask_waits_is_taken_back_again() -> None:
+@pytest.mark.parametrize("person", ["ann", "bob"])
+def test_what_is_forgotten_again_while_the_first_ask_waits_is_taken_back_again(person: str) -> None:
     async def main() -> list[Node]:
-        nodes = make_nodes(SimulatedServer(Random(1)), Random(2), ["ann", "bob", "bob"])
+        nodes = make_nodes(SimulatedServer(Random(1)), Random(2), ["ann", person, "bob"])
         here, there, _off = nodes
         here.start()
         there.start()
         for _ in range(2):
             here.act(c.NotePinned(SHARED))
+            there.act(c.NotePinned(SHARED))
             await anyio.sleep(10)
             assert [pin.note for pin in there.state.peers.origins[here.origin].view[here.linked].pins] == [SHARED]
             await here.forget(SHARED)
             await anyio.sleep(10)
+            assert [pin.note for pin in there.pins()] == ([] if person == "ann" else [SHARED])
+            assert here.state.peers.origins[there.origin].view == there.sender.sent.shared
         for node in (here, there):
             await node.kill()
         return nodes

@@ -20,10 +20,11 @@ from workspaced.settings.link import LinkSettings
 from workspaced_events.ids import LinkedVaultId, NoteId
 from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.schema.peer_events import AskedName
 
 SERVERS = ("nats://127.0.0.1:1",)
 LINKED, NOTE = LinkedVaultId("d" * 32), NoteId("secret.md")
-ASK = Ask(LINKED, name_hash(LINKED, NOTE))
+ASK = Ask(LINKED, AskedName(name_hash(LINKED, NOTE), 0))
 
 
 def link_of(data: Path) -> Link:

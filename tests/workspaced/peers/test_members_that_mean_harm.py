@@ -19,7 +19,14 @@ from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import decode_event, encode_event
-from workspaced_events.schema.peer_events import Forgetting, NewPin, SharedActive, SharedVault, VaultDifference
+from workspaced_events.schema.peer_events import (
+    AskedName,
+    Forgetting,
+    NewPin,
+    SharedActive,
+    SharedVault,
+    VaultDifference,
+)
 
 LONG_S = 200.0
 Attack = Callable[[Node, SimulatedServer], None]
@@ -123,7 +130,7 @@ def test_asks_of_vaults_that_nobody_has_push_no_vault_out_and_swell_no_message()
     def attack(mallory: Node, server: SimulatedServer) -> None:
         previous = digest(sends(mallory, server, msgspec.json.encode(Payload(1, True)), 5, 1_000))
         for step in range(VAULTS_MAX):
-            asks = tuple(f"{step:032x}{number:032x}" for number in range(ASKS_MAX))
+            asks = tuple(AskedName(f"{step:032x}{number:032x}", number) for number in range(ASKS_MAX))
             vault = LinkedVaultId(f"{step:032x}")
             changed = (VaultDifference(vault, forgetting=Forgetting(asks)),)
             payload = msgspec.json.encode(Payload(1, changed=changed))
@@ -145,7 +152,7 @@ def test_who_asks_to_forget_another_persons_note_keeps_no_pin_of_it_alive() -> N
             node.start()
         await mallory.kill()
         here.act(c.NotePinned(note))
-        ask = Forgetting((name_hash(mallory.linked, note),))
+        ask = Forgetting((AskedName(name_hash(mallory.linked, note), 0),))
         sends(
             mallory, server, msgspec.json.encode(Payload(1, True, (SharedVault(mallory.linked, forgetting=ask),)))
         )

@@ -4,6 +4,7 @@ asked to forget it once the daemon runs.
 
 from collections.abc import Collection
 from pathlib import Path
+from secrets import randbits
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -13,7 +14,8 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.peers.without_notes import Asks, asks_of, name_hash, vault_without
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.peer_events import RemoteEventsApplied, SharedVault, VaultDifference
+from workspaced_events.schema.peer_events import AskedName, RemoteEventsApplied, SharedVault, VaultDifference
+from workspaced_events.schema.registry import Sha256
 
 from .keys.origin_keys import load_keys
 from .membership import Ask, load_membership, save_membership
@@ -46,14 +48,20 @@ def ask_to_forget(folder: Path, vault: VaultId, names: Collection[NoteId]) -> As
     own = membership.vaults.get(vault) if membership is not None else None
     if membership is None or membership.roster is None or keys is None or own is None:
         return None
-    asks = {Ask(own.linked, name_hash(own.linked, name)) for name in names if shared.holds(own.linked, name)}
-    if not asks:
+    hashes = {name_hash(own.linked, name) for name in names if shared.holds(own.linked, name)}
+    if not hashes:
         return None
-    save_membership(folder, replace(membership, asks=(*membership.asks, *asks.difference(membership.asks))))
+    save_membership(folder, replace(membership, asks=asking(membership.asks, own.linked, hashes)))
     save_sent(folder, sent_without(load_sent(folder), own.linked, names))
     roster = membership.roster
     others = [each.machine for each in roster.members if each.origin != keys.origin]
     return Asked(others, [each.origin for each in roster.removed])
+
+
+def asking(asks: Collection[Ask], linked: LinkedVaultId, hashes: Collection[Sha256]) -> tuple[Ask, ...]:
+    """The asks, with new ones for these names in place of former ones that have not reached everybody."""
+    rest = (each for each in asks if each.vault != linked or each.asked.name not in hashes)
+    return (*rest, *(Ask(linked, AskedName(name, randbits(53))) for name in sorted(hashes)))
 
 
 def sent_without(sent: Sent, linked: LinkedVaultId, names: Collection[NoteId]) -> Sent:
@@ -68,7 +76,7 @@ def sent_without(sent: Sent, linked: LinkedVaultId, names: Collection[NoteId]) -
 
 def as_asks(asks: Collection[Ask]) -> Asks:
     """By vault."""
-    return {vault: {each.name for each in asks if each.vault == vault} for vault in {each.vault for each in asks}}
+    return {vault: {each.asked for each in asks if each.vault == vault} for vault in {each.vault for each in asks}}
 
 
 def let_go(state: WorkspaceState, event: RemoteEventsApplied) -> list[Action]:
@@ -83,7 +91,7 @@ def let_go(state: WorkspaceState, event: RemoteEventsApplied) -> list[Action]:
     actions = []
     for vault, own in peers.vaults.items():
         linked, at = own.mapping.linked, state.of(vault)
-        new = asked.get(linked, set()) - known.get(linked, set())
+        new = {ask.name for ask in asked.get(linked, set()) - known.get(linked, set())}
         if (
             not new or vault not in state.vaults or not state.vaults[vault].open
         ):  # of a closed one nothing is recorded

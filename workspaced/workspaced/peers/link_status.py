@@ -127,7 +127,7 @@ def _member(member: "Member", own: OriginId, live: "Live | None", peers: Peers) 
 
 def _asked(ask: "Ask", names: dict[LinkedVaultId, str], peers: Peers) -> dict[str, Any]:
     """A note that was forgotten here, whose name is known no more."""
-    waits = peers.not_reached(ask.vault, ask.name)
+    waits = peers.not_reached(ask.vault, ask.asked)
     return {"vault": names.get(ask.vault, "?"), "notReached": [peers.members[each].machine for each in waits]}
 
 

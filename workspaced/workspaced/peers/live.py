@@ -184,7 +184,7 @@ class Live:
 
     async def _end_asks(self, state: WorkspaceState) -> None:
         """Asks no more what has reached everybody."""
-        left = tuple(each for each in self.membership.asks if state.peers.not_reached(each.vault, each.name))
+        left = tuple(each for each in self.membership.asks if state.peers.not_reached(each.vault, each.asked))
         if left != self.membership.asks:
             await self._changed(lambda now: replace(now, asks=left))
 

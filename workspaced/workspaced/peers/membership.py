@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from workspaced_events.ids import LinkedVaultId, OriginId, VaultId
 from workspaced_events.private_files import read_private, write_durably
-from workspaced_events.schema.peer_events import LinkChanged, LinkMember, VaultMapping
-from workspaced_events.schema.registry import Sha256
+from workspaced_events.schema.peer_events import AskedName, LinkChanged, LinkMember, VaultMapping
 
 from .keys.invitation import Code, Invitation
 from .keys.roster import Member, Roster
@@ -21,8 +20,7 @@ class Ask(msgspec.Struct, frozen=True):
     """A note that was forgotten here, which others are asked to forget until all have heard of it."""
 
     vault: LinkedVaultId
-    name: Sha256
-    """As `name_hash` makes it."""
+    asked: AskedName
 
 
 class Membership(msgspec.Struct, frozen=True):
