@@ -54,7 +54,7 @@ GROUPS: Final = {
     },
     "Privacy": {
         "share": ("cli.workspace.share", "How much a client of the tools is shown: all, names or none."),
-        "why": ("cli.workspace.why", "Why a note is shown to agents or not."),
+        "why": ("cli.workspace.share", "Why a note is shown to agents or not."),
         "pause": ("journal.command", "Record nothing and answer agents nothing for a while."),
         "resume": ("journal.command", "End a pause."),
         "forget": ("cli.log.forget", "Make the log forget a note, while the daemon is stopped."),
@@ -81,9 +81,9 @@ GROUPS: Final = {
             "lsp.command",
             "A language server for any editor: shows agents what is open, and completes links.",
         ),
-        "completion": ("cli.setup.completion", "Print the script that completes commands and names in a shell."),
+        "completion": ("cli.setup.manual", "Print the script that completes commands and names in a shell."),
         "manual": ("cli.setup.manual", "Print the man page."),
-        "path": ("cli.setup.path", "Print where a part of this installation is, such as the Neovim plugin."),
+        "path": ("cli.setup.manual", "Print where a part of this installation is, such as the Neovim plugin."),
         "schema": ("cli.daemon.schema", "Print or check the JSON Schemas."),
     },
 }

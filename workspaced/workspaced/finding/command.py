@@ -1,11 +1,15 @@
 """`workspaced log find` and `workspaced log shrink`: where something becomes true, and the smallest such log."""
 
+import platform
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import TypeVar
 
 import click
+import msgspec
 
+from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.finding.expression import Expression
 from workspaced_events.finding.first_event import find_first
@@ -13,13 +17,43 @@ from workspaced_events.finding.shrink import Shrinking
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.bundle import Versions
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.replay.source import Source
+from workspaced_events.schema.catalogue import Event
+from workspaced_tools.replay.bundling import make_bundle, named_blobs
 
+from ..__about__ import __version__
 from ..terminal.log import open_log
 from ..terminal.options import json_option, utc_option
 from ..terminal.output import output, segment_progress, write_lines
 from ..terminal.printing import say, say_text
 from ..terminal.step_text import step_block
-from .files import bundle_of, part_of
+
+
+def part_of(events: list[Event], source: Source) -> Slice:
+    """The few events that are left of a log, as a part of it."""
+    visits = msgspec.json.encode(source.start_visits())
+    part = Slice("", source.start, visits, events, source.blob, redacted=source.redacted)
+    # What the log gives is read now: it closes with the search.
+    part.blob = {name: source.blob(name) for name in named_blobs(part)}.get
+    return part
+
+
+def bundle_of(part: Slice) -> bytes:
+    """A part of a log as a bundle.
+
+    Raises:
+        InvalidArgument: it is too large for a bundle.
+        OSError: temporary files cannot be written.
+    """
+    file = BytesIO()
+    versions = Versions(
+        __version__, platform.python_version(), f"{platform.system()} {platform.machine()}".strip()
+    )
+    make_bundle(file, part, versions=versions, created=system_clock(), redacted=part.redacted)
+    return file.getvalue()
+
 
 F = TypeVar("F", bound=Callable[..., object])
 

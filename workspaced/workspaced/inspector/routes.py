@@ -25,7 +25,7 @@ from .views.asked.call import (
 )
 from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
 from .views.events import Events, EventsParameters, events
-from .views.found.findings import Findings, FindingsParameters, findings
+from .views.findings import Findings, FindingsParameters, findings
 from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judged
 from .views.moment import Moment, moment
 from .views.note_names import Notes, NotesParameters, notes
