@@ -151,7 +151,8 @@ def run(arguments: list[str] | None = None) -> int:
     Prints every expected error as one line on stderr; with `--json` also as one JSON line on standard output.
     """
     stdout = sys.stdout
-    as_json = _wants_json(sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
     try:
         returned: Any = cli.main(args=arguments, prog_name="workspaced", standalone_mode=False)
         sys.stdout.flush()
@@ -168,43 +169,30 @@ def run(arguments: list[str] | None = None) -> int:
     return returned if isinstance(returned, int) else 0
 
 
-def _wants_json(arguments: list[str]) -> bool:
-    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return "--json" in own
-
-
 def _reader_left() -> int:
     """The reader of our output has closed it (`| head`), which is no error. Silences Python's error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
-class _Failure(NamedTuple):
-    """An error as the command line shows it."""
-
-    code: str
-    message: str
-    hint: str
-    exit: int
-
-
-def _failure(error: Exception) -> _Failure:
+def _failure(error: Exception) -> tuple[str, str, str, int]:
+    """The code of an error, its message, its hint and the exit code."""
     match error:
         case WorkspacedError():
             index = error.details.get("index")
             where = f" (action {index})" if index is not None else ""
-            return _Failure(error.code, f"{error.message}{where}", error.hint, wire(error.code).exit)
+            return (error.code, f"{error.message}{where}", error.hint, wire(error.code).exit)
         case click.UsageError():
             path = error.ctx.command_path if error.ctx is not None else "workspaced"
-            return _Failure("INVALID_ARGUMENT", error.format_message(), f"See `{path} --help`.", error.exit_code)
+            return ("INVALID_ARGUMENT", error.format_message(), f"See `{path} --help`.", error.exit_code)
         case click.ClickException():
-            return _Failure("INTERNAL", error.format_message(), "", error.exit_code)
+            return ("INTERNAL", error.format_message(), "", error.exit_code)
         case UnicodeEncodeError():
             message = "An argument is not valid UTF-8; notes have UTF-8 names."
-            return _Failure("INVALID_ARGUMENT", message, "", 2)
+            return ("INVALID_ARGUMENT", message, "", 2)
         case OSError():
             message = f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")
-            return _Failure("READ_ERROR", message, "", 1)
+            return ("READ_ERROR", message, "", 1)
     raise error
 
 

@@ -58,14 +58,20 @@ def connect_command(runtime: str | None, vault: str | None, dry_run: bool, remov
     if runtime is None:
         if vault is not None or dry_run or remove:
             raise click.UsageError(f"Name the program: {', '.join(RUNTIMES)}.")
-        list_connections()
+        # Daemons that do not run are not started: what they would know is unknown.
+        programs, arrivals = connected(), _arrivals()
+        known = {"arrivalsKnown": arrivals is not None, "programs": [_json(each, arrivals) for each in programs]}
+        output(known, lambda _: _print(programs, arrivals))
         return
     if remove:
         changes, unneeded = plan_removal(runtime, vault), "holds nothing of ours to take out"
     elif vault is None:
         raise click.UsageError("Give the folder to connect: --vault DIR.")
     else:
-        _check_folder(vault)
+        if not is_folder(vault):
+            raise SettingsInvalid(f"{vault} is no folder.", hint="Give the folder of your notes: --vault DIR.")
+        if not os.access(absolute(vault), os.R_OK | os.X_OK):
+            raise SettingsInvalid(f"{vault} cannot be read.", hint="Check its permissions.")
         denied = load_settings().deny
         changes, unneeded = plan_connection(runtime, vault, denied=denied), "has it already"
     results = apply(runtime, changes, dry_run=dry_run, unneeded=unneeded)
@@ -139,13 +145,6 @@ def _outcome(change: Change, backup: Path | None, *, dry_run: bool, unneeded: st
     return f"{path} changed" + (f"; as it was: {backup!s}" if backup else "")
 
 
-def _check_folder(vault: str) -> None:
-    if not is_folder(vault):
-        raise SettingsInvalid(f"{vault} is no folder.", hint="Give the folder of your notes: --vault DIR.")
-    if not os.access(absolute(vault), os.R_OK | os.X_OK):
-        raise SettingsInvalid(f"{vault} cannot be read.", hint="Check its permissions.")
-
-
 class Arrivals(NamedTuple):
     """When the daemons last heard of each client."""
 
@@ -162,13 +161,6 @@ class Arrivals(NamedTuple):
             if each[kind] is not None and each["client"].strip().casefold().startswith(begins)
         ]
         return max(times, default=None)
-
-
-def list_connections() -> None:
-    """Prints every program. Daemons that do not run are not started: what they would know is unknown."""
-    programs, arrivals = connected(), _arrivals()
-    answer = {"arrivalsKnown": arrivals is not None, "programs": [_json(each, arrivals) for each in programs]}
-    output(answer, lambda _: _print(programs, arrivals))
 
 
 def _print(programs: Sequence[Connected], arrivals: Arrivals | None) -> None:

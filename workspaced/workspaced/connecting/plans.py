@@ -32,7 +32,13 @@ def plan_connection(runtime: str, vault: str, *, denied: Sequence[str] = ()) -> 
     """
     spec = RUNTIMES[runtime]
     argv, at = bridge_line(vault), spec.servers
-    _check_words(spec, argv)
+    # The program would take a part of a word for a variable.
+    for word in argv:
+        if spec.variables is not None and (found := spec.variables.search(word)) is not None:
+            raise SettingsInvalid(
+                f"{spec.title} would read {found[0]!r} in {word!r} as a variable.",
+                hint="Name the folder by a symbolic link to it that has another name.",
+            )
     files = _Files(spec, lambda: hand_made(runtime, vault, argv))
 
     def with_entry(text: str) -> str:
@@ -136,16 +142,6 @@ class _Files:
             Change(path, before, None if before is None and not text else text)
             for path, (before, text) in self._texts.items()
         ]
-
-
-def _check_words(spec: Runtime, argv: list[str]) -> None:
-    """Raises SettingsInvalid: the program would take a part of a word for a variable."""
-    for word in argv:
-        if spec.variables is not None and (found := spec.variables.search(word)) is not None:
-            raise SettingsInvalid(
-                f"{spec.title} would read {found[0]!r} in {word!r} as a variable.",
-                hint="Name the folder by a symbolic link to it that has another name.",
-            )
 
 
 def with_backup(spec: Runtime, change: Change) -> Change:

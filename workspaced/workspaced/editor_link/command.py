@@ -11,10 +11,9 @@ from ..discovery.beside import noted
 from ..errors import SettingsInvalid
 from ..limits import ON_DEMAND_IDLE_MINUTES
 from ..terminal.daemon import daemon
-from ..terminal.logs import log_to_stderr
 from ..terminal.options import check_client, daemon_options
 from ..terminal.output import output
-from ..terminal.printing import say
+from ..terminal.printing import log_to_stderr, say
 from .server import Options, Started, run_link
 
 

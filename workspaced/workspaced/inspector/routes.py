@@ -24,7 +24,7 @@ from .views.asked.call import (
     exchanged,
 )
 from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
-from .views.events import Events, EventsParameters, events
+from .views.events import Events, EventsParameters, Timeline, TimelineParameters, events, timeline
 from .views.findings import Findings, FindingsParameters, findings
 from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judged
 from .views.moment import Moment, moment
@@ -43,15 +43,16 @@ from .views.prompts.prompt import (
     PromptBody,
     PromptParameters,
     PromptShown,
+    Supposed,
+    SupposedParameters,
     block,
     body,
     prompt,
     sent,
+    supposed,
 )
 from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
-from .views.prompts.supposed import Supposed, SupposedParameters, supposed
 from .views.texts import Texts, TextsParameters, texts
-from .views.timeline import Timeline, TimelineParameters, timeline
 from .views.why import Life, WhyParameters, why
 
 

@@ -16,7 +16,7 @@ from ..client.async_client import Client
 from ..client.wire import hello_params
 from ..errors import NoDaemon, TimedOut
 from ..limits import LSP_TICK_S
-from .view import Shown, snapshot
+from .documents import Shown, snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -127,21 +127,18 @@ class Daemon:
         try:
             for vault, view in list(self._views.items()):
                 if self._differs(vault, view):
-                    await self._tell_one(vault, view)
+                    if len(self.vaults) > 1 and vault == self._focus != self._current and view.active is not None:
+                        await self.act("vault_switched", {"vaultId": vault}, vault)
+                        self._current = vault
+                    await self.client.call("workspaced/snapshot", snapshot(view, self._source, vault))
+                    self.told[vault] = view
+                    self._owed.discard(dict(self.vaults)[vault])
+                    if not view.is_empty:
+                        self._owed.add(dict(self.vaults)[vault])
             self.problem = None
         except WorkspacedError as error:
             self.problem = error.message
             logger.info("%s: %s", self.client.path, error.message)
-
-    async def _tell_one(self, vault: str, view: Shown) -> None:
-        if len(self.vaults) > 1 and vault == self._focus != self._current and view.active is not None:
-            await self.act("vault_switched", {"vaultId": vault}, vault)
-            self._current = vault
-        await self.client.call("workspaced/snapshot", snapshot(view, self._source, vault))
-        self.told[vault] = view
-        self._owed.discard(dict(self.vaults)[vault])
-        if not view.is_empty:
-            self._owed.add(dict(self.vaults)[vault])
 
     async def _follow(self) -> None:
         """Shows everything again whenever another editor's view opens or closes: another may count now."""

@@ -1,12 +1,67 @@
 """The documents that are open in the editor, with the text that it shows."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from workspaced_events.ids import NoteId, is_markdown
 from workspaced_tools.editing.links import PlacedLink, placed_links
 from workspaced_tools.editing.positions import Encoding, Position, Positions
 from workspaced_tools.notes.note import NO_STAT, Note
+
+_LSP_TABS_MAX: Final = 10
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """The lines that are selected, from 1, with their text if it is short enough to be told."""
+
+    start_line: int
+    end_line: int
+    text: str | None = None
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What one vault's daemon is to be told."""
+
+    active: str | None = None
+    tabs: tuple[str, ...] = ()
+    selection: Selection | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.active is None and not self.tabs
+
+
+def shown(active: str | None, notes: Sequence[str], selection: Selection | None) -> Shown:
+    """The view of one vault.
+
+    Args:
+        active: the note that is looked at, if it is one of this vault.
+        notes: the vault's open notes, in the order in which they were opened.
+        selection: in the active note.
+    """
+    tabs = tuple(dict.fromkeys(notes))[-_LSP_TABS_MAX:]
+    # A note alone is the active note; beside others each is a tab, so that going from one to the next opens none.
+    return Shown(active, () if tabs == (active,) else tabs, selection if active is not None else None)
+
+
+def snapshot(view: Shown, source: str, vault: str) -> dict[str, Any]:
+    """The view as `workspaced/snapshot` takes it."""
+    tabs = [{"note": note, "source": "navigation"} for note in view.tabs]
+    selection = None
+    if (lines := view.selection) is not None:
+        text = {} if lines.text is None else {"text": lines.text}
+        selection = {"startLine": lines.start_line, "endLine": lines.end_line, **text}
+    return {
+        "source": source,
+        "vault": vault,
+        "active": view.active,
+        "pins": [],
+        "tabs": tabs,
+        "selection": selection,
+    }
+
 
 _LSP_DOCUMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """A longer document is shown to the daemon, but nothing in it is read."""

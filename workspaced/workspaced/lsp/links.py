@@ -140,10 +140,11 @@ async def links_to(
 ) -> tuple[list[FoundLink], int] | None:
     """The links of other notes to `note`, and how many more there are. Of a document that is open the text in the
     editor counts. None: the daemon does not say."""
-    answer = await session.incoming(place, note, timeout_s)
+    params = {"note": note, "direction": "in", "encoding": session.documents.encoding}
+    answer = await session.ask(place, "workspaced/links", params, timeout_s)
     if answer is None:
         return None
-    given, total = answer
+    given = answer["links"]
     open_notes = {other.place.note: other for other in _open_in(session, place)}
     found = [
         FoundLink(
@@ -156,7 +157,7 @@ async def links_to(
     for name, other in open_notes.items():
         if name != note:
             found += await own_links_to(session, other, note, timeout_s)
-    return found, total - len(given)
+    return found, answer["total"] - len(given)
 
 
 async def own_links_to(session: Session, sight: Sight, note: str, timeout_s: float) -> list[FoundLink]:

@@ -243,7 +243,16 @@ def rewritten(raw: str, target: str, source: str, note: str, *, wiki: bool, bare
     """
     if wiki:
         return _wikilink(raw, target, source, note, bare=bare)
-    return _path_link(raw, target, source, note)
+    every = list(_DESTINATION.finditer(raw))
+    if not every or every[-1][0].endswith(("(", "<")):
+        return None
+    found = every[-1]  # an image within the link's text has one too
+    group = "plain" if found["open"] is None else "open"
+    path = f"/{note}" if target.startswith("/") else _relative(source, note)
+    if target[-3:].lower() != ".md":
+        path = without_ending(path)
+    written = quote(path, safe=_SAFE) if group == "plain" else path
+    return raw[: found.start(group)] + written + raw[found.end(group) :]
 
 
 def _wikilink(raw: str, target: str, source: str, note: str, *, bare: bool) -> str | None:
@@ -262,19 +271,6 @@ def _wikilink(raw: str, target: str, source: str, note: str, *, bare: bool) -> s
     if target.startswith("/"):
         name = f"/{name}"
     return raw[:at] + name + raw[at + len(target) :]
-
-
-def _path_link(raw: str, target: str, source: str, note: str) -> str | None:
-    every = list(_DESTINATION.finditer(raw))
-    if not every or every[-1][0].endswith(("(", "<")):
-        return None
-    found = every[-1]  # an image within the link's text has one too
-    group = "plain" if found["open"] is None else "open"
-    path = f"/{note}" if target.startswith("/") else _relative(source, note)
-    if target[-3:].lower() != ".md":
-        path = without_ending(path)
-    written = quote(path, safe=_SAFE) if group == "plain" else path
-    return raw[: found.start(group)] + written + raw[found.end(group) :]
 
 
 def _relative(source: str, note: str) -> str:

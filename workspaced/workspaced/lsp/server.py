@@ -5,7 +5,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final
 
 import anyio
@@ -23,11 +23,10 @@ from workspaced_tools.limits import ECHO_CHARS_MAX
 from ..__about__ import __version__
 from ..limits import LSP_NAMES_MAX
 from . import links, renaming
-from .documents import Change
+from .documents import Change, Selection
 from .links import position
 from .session import Options, Session, Sight
 from .uris import path_of
-from .view import Selection
 
 PIN: Final = "workspaced.pin"
 UNPIN: Final = "workspaced.unpin"
@@ -307,39 +306,27 @@ def _register_documents(server: Server) -> None:
 def _register_reading(server: Server) -> None:
     session = server.session
 
-    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
-    async def definition(params: types.DefinitionParams) -> types.Location | None:
-        uri = server.used(params.text_document.uri)
-        return await links.definition(session, uri, params.position)
+    def answer_at(method: str, find: Callable[[Session, str, types.Position], Any], options: Any = None) -> None:
+        """Answers requests about a place in a document."""
 
-    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
-    async def references(params: types.ReferenceParams) -> list[types.Location] | None:
-        uri = server.used(params.text_document.uri)
-        return await links.references(session, uri, params.position)
+        @server.feature(method, options)
+        async def answer(params: types.TextDocumentPositionParams) -> Any:
+            return await find(session, server.used(params.text_document.uri), params.position)
 
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    async def hover(params: types.HoverParams) -> types.Hover | None:
-        uri = server.used(params.text_document.uri)
-        return await links.hover(session, uri, params.position)
+    answer_at(types.TEXT_DOCUMENT_DEFINITION, links.definition)
+    answer_at(types.TEXT_DOCUMENT_REFERENCES, links.references)
+    answer_at(types.TEXT_DOCUMENT_HOVER, links.hover)
+    completes = types.CompletionOptions(trigger_characters=list(TRIGGERS))
+    answer_at(types.TEXT_DOCUMENT_COMPLETION, completion, completes)
+    answer_at(types.TEXT_DOCUMENT_PREPARE_RENAME, renaming.prepare_rename)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
     async def document_link(params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
-        uri = server.used(params.text_document.uri)
-        return await links.document_links(session, uri)
-
-    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list(TRIGGERS)))
-    async def complete(params: types.CompletionParams) -> types.CompletionList | None:
-        uri = server.used(params.text_document.uri)
-        return await completion(session, uri, params.position)
+        return await links.document_links(session, server.used(params.text_document.uri))
 
 
 def _register_renaming(server: Server) -> None:
     session = server.session
-
-    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
-    async def prepare(params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
-        uri = server.used(params.text_document.uri)
-        return await renaming.prepare_rename(session, uri, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit | None:

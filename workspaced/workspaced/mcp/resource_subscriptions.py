@@ -133,7 +133,8 @@ class ResourceWatch:
                     return
                 if digest != self._digests[uri]:
                     self._digests[uri] = digest
-                    self._notify(uri)
+                    params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}
+                    self._session.send(notification("notifications/resources/updated", params))
         except Exception:
             # The next event compares again; a call would show the client the error.
             logger.exception("watched resources could not be compared")
@@ -148,10 +149,6 @@ class ResourceWatch:
             return _digest(await self._service.calls.preview(tool, arguments, self._caller))
         except Paused:
             return None
-
-    def _notify(self, uri: str) -> None:
-        params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}
-        self._session.send(notification("notifications/resources/updated", params))
 
 
 def _digest(answer: ToolAnswer) -> bytes:

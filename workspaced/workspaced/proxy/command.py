@@ -9,10 +9,9 @@ import platformdirs
 
 from ..discovery.beside import noted
 from ..terminal.daemon import choose
-from ..terminal.logs import log_to_stderr
 from ..terminal.options import check_client, daemon_options
 from ..terminal.output import output
-from ..terminal.printing import say
+from ..terminal.printing import log_to_stderr, say
 from .access import token_from
 from .application import Options, run_proxy
 

@@ -42,8 +42,7 @@ from ..recording.sweeper import Sweeper
 from ..settings.link import LinkSettings
 from ..traces.live import LiveTraces
 from ..traces.parents import Parents
-from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
-from ..vaults.timely_answers import TimelyAnswers
+from ..vaults.served_vault import ServedVault, TimelyAnswers, notes_attached_in, notes_published_in
 from ..volunteering.volunteering import Volunteering
 from .open_views import OpenViews
 from .uploads import Uploads

@@ -55,7 +55,10 @@ def _print_status(status: dict[str, Any]) -> None:
             )
     if (paused := status.get("paused")) is not None:
         print_labelled("paused    ", pause_text(paused).removeprefix("paused "), colour="yellow")
-    _print_recording(status["recording"])
+    recording = status["recording"]
+    kept = f"{counted(recording['kept'], 'blob')}, {recording['keptBytes']} bytes kept"
+    skipped = f", {counted(recording['skipped'], 'call')} without what they read" if recording["skipped"] else ""
+    print_labelled("recording ", f"{recording['record']}: {kept}{skipped}")
     if unchanged := status["unchanged"]:
         print_labelled("unchanged ", f"requests to a provider: {unchanged_text(unchanged)}", colour="yellow")
     for each in status["sharing"]["clients"]:
@@ -85,12 +88,6 @@ def _print_vault(vault: dict[str, Any]) -> None:
         " " * 10,
         f"cache {counted(cache['hits'], 'hit')}, {counted(cache['misses'], 'miss')}, {cache['bytes']} bytes",
     )
-
-
-def _print_recording(recording: dict[str, Any]) -> None:
-    kept = f"{counted(recording['kept'], 'blob')}, {recording['keptBytes']} bytes kept"
-    skipped = f", {counted(recording['skipped'], 'call')} without what they read" if recording["skipped"] else ""
-    print_labelled("recording ", f"{recording['record']}: {kept}{skipped}")
 
 
 def _print_traces(traces: dict[str, Any]) -> None:

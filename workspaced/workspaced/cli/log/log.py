@@ -76,7 +76,7 @@ def search_command(text: str, log: str | None, lanes: tuple[str, ...], since: in
     \b
     workspaced log search 'Release 1 comes on 22 June' --in prompts
     """
-    from ...inspector.viewed_log import viewed_log
+    from ...inspector.inspected import viewed_log
 
     hits, not_kept, following = 0, 0, None
     with viewed_log(log) as inspected:

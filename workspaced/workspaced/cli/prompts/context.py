@@ -8,7 +8,7 @@ import click
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Conversation
-from workspaced_tools.ports.manifest import Manifest, ManifestEntry
+from workspaced_tools.ports.manifest import Manifest
 from workspaced_tools.prompts.audit.cache_accounting import (
     Accounted,
     account,
@@ -372,21 +372,19 @@ def _print_manifest(sent: SentPrompt, manifest: Manifest) -> None:
     for number, entry in enumerate(manifest.entries, start=1):
         if entry.state in _STATE_COLOURS:
             colours[number] = _STATE_COLOURS[entry.state]
-        rows.append(_entry_row(entry))
+        rows.append(
+            (
+                entry.layer,
+                entry.state,
+                entry.kind,
+                entry.id,
+                f"{entry.tokens:,}",
+                f"{entry.bytes:,}",
+                "cached" if entry.cached else "",
+                entry.why if entry.detail is None else f"{entry.why}: {entry.detail}",
+            )
+        )
     print_table(rows, right={4, 5}, colours=colours, drop=(5, 6, 0, 4), wrap=7)
-
-
-def _entry_row(entry: ManifestEntry) -> tuple[str, str, str, str, str, str, str, str]:
-    return (
-        entry.layer,
-        entry.state,
-        entry.kind,
-        entry.id,
-        f"{entry.tokens:,}",
-        f"{entry.bytes:,}",
-        "cached" if entry.cached else "",
-        entry.why if entry.detail is None else f"{entry.why}: {entry.detail}",
-    )
 
 
 def _print_cache(prompts: tuple[Accounted, ...]) -> None:

@@ -7,7 +7,6 @@ import click
 
 from workspaced_events.projections.workspace_state import ANY_CLIENT, client_key
 
-from ...client.sync_client import SyncClient
 from ...hooks.runtimes import RUNTIMES
 from ...terminal.daemon import ask, daemon
 from ...terminal.options import daemon_options
@@ -92,7 +91,12 @@ def share_command(words: tuple[str, ...], volunteer: str | None) -> None:
     with daemon(write=is_write, always_named=True) as connected:
         answer = connected.call(method, params)
         if method == "workspaced/share" and is_write:
-            _warn_of_unseen(answer["client"], connected)
+            # Its name may be wrong.
+            known = {client_key(each.client) for each in RUNTIMES.values()} | {ANY_CLIENT}
+            seen = [each["client"] for each in connected.call("workspaced/clients")["clients"]]
+            if answer["client"] not in known | set(map(client_key, seen)):
+                names = ", ".join(seen) or "none"
+                say(f"no client of this name was seen yet; seen: {names}", err=True)
     output(answer if words else answer["sharing"], _PRINTS[method])
 
 
@@ -118,15 +122,6 @@ def _request_of(words: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
 def _named(client: str) -> str:
     """The name that a program gives itself, for the name that `workspaced connect` has for it."""
     return RUNTIMES[client].client if client in RUNTIMES else client
-
-
-def _warn_of_unseen(client: str, connected: SyncClient) -> None:
-    """Says so if a setting is for a client that nobody has seen: its name may be wrong."""
-    known = {client_key(each.client) for each in RUNTIMES.values()} | {ANY_CLIENT}
-    seen = [each["client"] for each in connected.call("workspaced/clients")["clients"]]
-    if client not in known | set(map(client_key, seen)):
-        names = ", ".join(seen) or "none"
-        say(f"no client of this name was seen yet; seen: {names}", err=True)
 
 
 def _print_sharing(sharing: dict[str, Any]) -> None:
