@@ -5,7 +5,7 @@ import importlib
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 

@@ -1,7 +1,7 @@
 """A recorded prompt, as it was or with other notes, given to models: what becomes of it, and of the answer."""
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from workspaced_tools.prompts.audit.supposed import Notes
 
 from .. import replay
 from .models import Answer, Models
-from .samples import SHAPE, RecordedAnswer, Withheld, recorded_answers
+from .samples import SHAPE, Withheld, recorded_answers
 
 Json = dict[str, Any]
 
@@ -69,7 +69,9 @@ def fork(
             hint="Without --model the prompt is only shown, here.",
         )
     body = prompt.body(notes, shape=SHAPE)
-    known = by_question(recorded_answers(log, prompt.event, withheld))
+    known = {
+        (each.tool, _key(each.arguments)): each.answer for each in recorded_answers(log, prompt.event, withheld)
+    }
     for name in names:
         answer = models.ask(name, body, lambda tool, given: known.get((tool, _key(given))))
         answer.cost = _cost(answer, prices)
@@ -90,11 +92,6 @@ def answer_of(log: replay.Log, prompt: replay.Prompt) -> str | None:
         content = log.blob(said.text_sha256) if said.text_sha256 is not None else None
         return content.decode() if content is not None else None
     return None
-
-
-def by_question(answers: Sequence[RecordedAnswer]) -> Mapping[tuple[str, bytes], str]:
-    """The recorded answers by tool and arguments."""
-    return {(each.tool, _key(each.arguments)): each.answer for each in answers}
 
 
 def _key(arguments: Json) -> bytes:

@@ -4,7 +4,7 @@ import platform
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import click
 import msgspec
@@ -17,7 +17,7 @@ from workspaced_events.finding.shrink import Shrinking
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_state import to_json
-from workspaced_events.replay.bundle import Versions
+from workspaced_events.replay.bundle import Manifest, Versions
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.source import Source
 from workspaced_events.schema.catalogue import Event
@@ -40,18 +40,24 @@ def part_of(events: list[Event], source: Source) -> Slice:
     return part
 
 
-def bundle_of(part: Slice) -> bytes:
-    """A part of a log as a bundle.
+def write_bundle(file: IO[bytes], part: Slice, *, redacted: bool, visibility: bool = False) -> Manifest:
+    """Writes a part of a log as a bundle, with the versions of this program and machine.
 
     Raises:
         InvalidArgument: it is too large for a bundle.
         OSError: temporary files cannot be written.
     """
-    file = BytesIO()
-    versions = Versions(
-        __version__, platform.python_version(), f"{platform.system()} {platform.machine()}".strip()
+    of_system = f"{platform.system()} {platform.machine()}".strip()
+    versions = Versions(__version__, platform.python_version(), of_system)
+    return make_bundle(
+        file, part, versions=versions, created=system_clock(), redacted=redacted, visibility=visibility
     )
-    make_bundle(file, part, versions=versions, created=system_clock(), redacted=part.redacted)
+
+
+def bundle_of(part: Slice) -> bytes:
+    """A part of a log as a bundle."""
+    file = BytesIO()
+    write_bundle(file, part, redacted=part.redacted)
     return file.getvalue()
 
 
@@ -107,7 +113,13 @@ def shrink_command(log: str, expression: str, of_vault: str | None, to: Path) ->
 
     Ctrl-C writes the smallest that was found until then.
     """
-    _check_output(to, log)
+    # Before all the work.
+    if to.suffix != ".wsb":
+        raise InvalidArgument(f"Expected a bundle's name, *.wsb, got {to.name!r}.", hint="Give -o such a name.")
+    if not to.absolute().parent.is_dir():
+        raise InvalidArgument(f"There is no directory {to.absolute().parent}.", hint="Give -o an existing one.")
+    if to.exists() and Path(log).exists() and to.samefile(log):
+        raise InvalidArgument(f"{to} is the log itself.", hint="Give -o another file.")
     vault = VaultId(of_vault) if of_vault is not None else None
     stopped: KeyboardInterrupt | None = None
     with open_log(log) as source:
@@ -125,17 +137,3 @@ def shrink_command(log: str, expression: str, of_vault: str | None, to: Path) ->
     if stopped is not None:
         say("stopped early: a smaller log may show it too", err=True)
         raise stopped
-
-
-def _check_output(output: Path, log: str) -> None:
-    """Checks before all the work that the result can be written."""
-    if output.suffix != ".wsb":
-        raise InvalidArgument(
-            f"Expected a bundle's name, *.wsb, got {output.name!r}.", hint="Give -o such a name."
-        )
-    if not output.absolute().parent.is_dir():
-        raise InvalidArgument(
-            f"There is no directory {output.absolute().parent}.", hint="Give -o an existing one."
-        )
-    if output.exists() and Path(log).exists() and output.samefile(log):
-        raise InvalidArgument(f"{output} is the log itself.", hint="Give -o another file.")

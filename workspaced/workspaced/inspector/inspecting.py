@@ -332,24 +332,17 @@ class _Follower:
         """
         async with Client.open(self._socket, name=CLIENT) as client:
             log_id, self._last = await self._log.read(lambda inspected: (inspected.log.log_id, _last(inspected)))
-            self._check_same(client.server, log_id)
+            former, self._instance = self._instance, client.server.get("instance")
+            daemons, _, clock = str(client.server["clock"]).rpartition(":")
+            # What the files hold beyond the daemon's clock, it has acknowledged or lost by the next reading. Where
+            # it started anew, notes may have been forgotten meanwhile, which changes events in their places.
+            if daemons != log_id or int(clock) < self._last or former not in (None, self._instance):
+                raise _OtherLog
             async with client.subscribe(since=f"{log_id}:{self._last}") as notices:
                 self._tail.tell(DaemonLink(connected=True))
                 async for notice in notices:
                     await self._take(client, [notice, *_waiting(notices)])
                     await anyio.sleep(_TAIL_PACE_S)
-
-    def _check_same(self, server: dict[str, Any], log_id: str) -> None:
-        """
-        Raises:
-            _OtherLog: it is another log, or the daemon started anew: while none ran, notes may have been
-                forgotten, which changes events in their places.
-        """
-        former, self._instance = self._instance, server.get("instance")
-        daemons, _, clock = str(server["clock"]).rpartition(":")
-        # What the files hold beyond the daemon's clock, it has acknowledged or lost by the next reading.
-        if daemons != log_id or int(clock) < self._last or former not in (None, self._instance):
-            raise _OtherLog
 
     async def _take(self, client: Client, notices: Sequence[Notice]) -> None:
         """Extends the log by what the notices tell.

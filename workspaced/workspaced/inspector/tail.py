@@ -169,16 +169,12 @@ class TailResponse(Response):
                     tasks.cancel_scope.cancel()
 
                 tasks.start_soon(cancel_when_gone)
-                await _send_all(page, send)
+                headers = [(b"content-type", b"text/event-stream")]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                while (part := await page.next()) is not None:
+                    await send(_body(part, more=True))
+                await send(_body(b"", more=False))
                 tasks.cancel_scope.cancel()
-
-
-async def _send_all(page: _Page, send: Send) -> None:
-    headers = [(b"content-type", b"text/event-stream")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    while (part := await page.next()) is not None:
-        await send(_body(part, more=True))
-    await send(_body(b"", more=False))
 
 
 def _body(part: bytes, *, more: bool) -> Message:

@@ -161,7 +161,9 @@ class Publishing:
         Raises:
             Busy: the queue before the disk is full.
         """
-        self.observe(lambda now: self._views.close(now, source), source, done)
+        self.writer.submit(
+            partial(self._unless_paused, (lambda now: self._views.close(now, source)), source), source, done
+        )
 
     def _submit(self, plan: Plan, source: str, done: Published, *, client: Hashable, size_bytes: int) -> None:
         is_held = False
@@ -183,14 +185,6 @@ class Publishing:
         return self.pause_buffer.hold(now, plan(self.pause_buffer.shown(now)), source)
 
     # -- for the daemon --
-
-    def observe(self, plan: Plan, source: str, done: Done) -> None:
-        """Queues what the daemon noticed; it is held during a pause. `done` is called on the loop.
-
-        Raises:
-            Busy: the queue before the disk is full.
-        """
-        self.writer.submit(partial(self._unless_paused, plan, source), source, done)
 
     async def record(
         self,

@@ -29,7 +29,6 @@ from workspaced_tools.errors import ArgumentInvalid, SharingOff
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.providers.known import counted
-from workspaced_tools.prompts.providers.provider import Counted
 from workspaced_tools.sharing.verdicts import Verdicts
 
 from ..calls.calls import Calls
@@ -218,7 +217,11 @@ class Overlays:
         sent = self._left.pop(token, None)
         if sent is None:
             return False, None
-        usage, reason = _usage(report, form)
+        usage, reason = None, None
+        try:
+            usage = counted(report, form) if report is not None else None
+        except ArgumentInvalid as error:
+            reason = error.message
         if reason is not None and form not in self._uncounted:
             self._uncounted.add(form)
             logger.warning("what providers count of prompts of the form %s is not recorded: %s", form, reason)
@@ -416,14 +419,6 @@ class _New(NamedTuple):
     vault: VaultId
     from_seq: int | None
     after: str | None
-
-
-def _usage(report: dict[str, Any] | None, form: str) -> tuple[Counted | None, str | None]:
-    """What a provider counted, or why that is not known; neither: it reported nothing."""
-    try:
-        return (counted(report, form) if report is not None else None), None
-    except ArgumentInvalid as error:
-        return None, error.message
 
 
 def _inserted(new: _New, to: Inserted) -> tuple[Insertion, Call]:

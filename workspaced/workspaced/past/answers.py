@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from workspaced_events.clock import Clock
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.note_visibility import Visibility, VisibilityFold
-from workspaced_events.projections.visits import Visit, VisitLog
+from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.replay.backward_scan import LATE_EVENTS_MAX
 from workspaced_events.replay.log_cursor import LogMoments, Moment
@@ -34,7 +34,6 @@ from workspaced_tools.recording.shown_notes import texts_of
 from workspaced_tools.replay.bundling import blobs_read
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
-from workspaced_tools.replay.verify import StateNotRetained
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.sharing.verdicts import Verdicts
 from workspaced_tools.tools.tool import Tool
@@ -43,6 +42,7 @@ from ..calls.answers import Answers, Present, Seen
 from ..calls.past_calls import PastCalls
 from ..memory.writing import Memory
 from ..recording.call_recorder import ToolAnswer, refused
+from ..replay import HistoryAt
 from ..vaults.served_vault import ServedVault
 from .recorded_calls import RecordedCalls
 from .recorded_log import RecordedLog
@@ -196,7 +196,7 @@ class Recorded:
                 withheld_image=lambda _path: False,
                 some_withheld=bool(policy.withheld_notes),
             ),
-            _History(log, vault, moment.seq),
+            HistoryAt(log.visits_at, vault, moment.seq),
             PastVersions(log, log.recordings, vault, moment, verdicts),
             prompts,
             level=level,
@@ -310,20 +310,6 @@ def read_only() -> ReadOnly:
         hint="Connect to the daemon that serves the vault now.",
         retryable=False,
     )
-
-
-class _History(NamedTuple):
-    """Implements `HistoryPort`."""
-
-    log: RecordedLog
-    vault: VaultId
-    seq: int
-
-    def visits(self) -> Sequence[Visit]:
-        try:
-            return self.log.visits_at(self.seq, self.vault)
-        except StateNotRetained:
-            raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.") from None
 
 
 class MomentAnswers(Answers):

@@ -21,7 +21,7 @@ from workspaced_events.errors import WorkspacedError
 
 from ..overlay.asking import form_of, overlaid, params_of
 from ..overlay.json_places import Unreadable
-from ..overlay.request import ChatRequest, Form, read_request
+from ..overlay.request import Form, read_request
 from ..overlay.usage import UsageReader, usage_reader
 from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
 from .access import Access, Refusal
@@ -88,21 +88,13 @@ def form_of_prompt(method: str, path: bytes, headers: dict[bytes, bytes]) -> For
     return form
 
 
-async def _read(form: Form, body: bytes) -> ChatRequest:
-    """Long bodies are read on a thread: other requests would wait, and think that the daemon does not answer.
-
-    Raises:
-        Unreadable: as `read_request`.
-    """
-    if len(body) <= _PROXY_READ_AT_ONCE_BYTES:
-        return read_request(form, body)
-    return await to_thread.run_sync(read_request, form, body)
-
-
 async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes) -> tuple[bytes, Outcome]:
     """The body to send, which is the client's own bytes and what is inserted, and what became of it."""
     try:
-        request = await _read(form, body)
+        if len(body) <= _PROXY_READ_AT_ONCE_BYTES:
+            request = read_request(form, body)
+        else:  # on a thread: other requests would wait, and think that the daemon does not answer
+            request = await to_thread.run_sync(read_request, form, body)
         answer = await daemon.call(params_of(request, path))
         made = overlaid(request, body, answer)
     except Unreadable as error:
@@ -193,14 +185,6 @@ class RequestBody:
         return data
 
 
-class _Outgoing(NamedTuple):
-    """A request as it goes to the provider."""
-
-    headers: Headers
-    content: Content
-    outcome: Outcome
-
-
 class _Passage:
     """What passed of a prompt and its answer, kept although the client leaves."""
 
@@ -277,21 +261,21 @@ class Application:
             self._untold.update(told)
 
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
-        out = await self._outgoing(scope, path, body)
-        passage.outcome = out.outcome
+        headers_out, content, outcome = await self._outgoing(scope, path, body)
+        passage.outcome = outcome
         # Of several such headers, which W3C forbids, all of them, and so nonsense.
         span = b",".join(value for name, value in scope["headers"] if name == b"traceparent")
         passage.traceparent = span[:_TRACEPARENT_BYTES_MAX].decode("latin-1") or None
-        self._count(out.outcome)
+        self._count(outcome)
         method, query = scope["method"], scope["query_string"]
-        own = out.outcome.headers()
+        own = outcome.headers()
         try:
-            async with self._upstream.answer(method, path, query, out.headers, out.content) as response:
+            async with self._upstream.answer(method, path, query, headers_out, content) as response:
                 headers = [*end_to_end(response.headers.raw), *own]
                 await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-                usage = usage_reader(response.status_code, response.headers) if out.outcome.token else None
+                usage = usage_reader(response.status_code, response.headers) if outcome.token else None
                 passage.usage = usage
-                if out.outcome.token and response.status_code < HTTPStatus.BAD_REQUEST:
+                if outcome.token and response.status_code < HTTPStatus.BAD_REQUEST:
                     passage.has_left.set()
                 async for data in response.aiter_raw():
                     if usage is not None:
@@ -315,7 +299,8 @@ class Application:
         if count == 10 ** (len(str(count)) - 1):
             logger.warning("requests without context so far: %d, the last for %s", count, outcome.reason)
 
-    async def _outgoing(self, scope: Scope, path: bytes, body: RequestBody) -> _Outgoing:
+    async def _outgoing(self, scope: Scope, path: bytes, body: RequestBody) -> tuple[Headers, Content, Outcome]:
+        """The headers and the body that go to the provider, and what became of the request."""
         headers: Headers = scope["headers"]
         given = dict(headers)
         has_body = b"content-length" in given or b"transfer-encoding" in given
@@ -323,12 +308,12 @@ class Application:
         if not has_body:
             await body.up_to(0)  # its end
         if given.get(b"x-workspaced", b"").strip().lower() == OFF.encode():
-            return _Outgoing(headers, as_it_came, Outcome(OFF))
+            return headers, as_it_came, Outcome(OFF)
         try:
             form = form_of_prompt(scope["method"], path, given)
             whole = await _whole(given, body)
         except NoPrompt as error:
-            return _Outgoing(headers, as_it_came, unchanged(error.code, error.message))
+            return headers, as_it_came, unchanged(error.code, error.message)
         content, outcome = await with_context(self._daemon, form, path, whole)
         headers = [each for each in headers if each[0] not in {b"content-length", b"transfer-encoding"}]
         if outcome.token:  # its usage is to be read
@@ -336,7 +321,7 @@ class Application:
                 *(each for each in headers if each[0] != b"accept-encoding"),
                 (b"accept-encoding", b"identity"),
             ]
-        return _Outgoing([*headers, (b"content-length", b"%d" % len(content))], content, outcome)
+        return [*headers, (b"content-length", b"%d" % len(content))], content, outcome
 
 
 async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:

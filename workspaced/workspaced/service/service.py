@@ -127,7 +127,14 @@ class Service:
         self.call_recorder = CallRecorder(sweeper.blobs if record else None, self.publishing.record_call)
         self.calls = self._calls(writer.now)
         self.volunteering = Volunteering(self.calls, lambda: self.tail.state, self.call_recorder.record)
-        self.overlays = self._overlays(data)
+        log = OverlayLog(
+            lambda: self.tail.state,
+            self.publishing.record,
+            self.call_recorder.record,
+            self.wait_until_recorded,
+            self.sweeper.blobs.get,
+        )
+        self.overlays = Overlays(self.volunteering, self.calls, log, self.threads, data)
 
     def _moments(self, journal: Journal) -> LogMoments:
         writer = journal.writer
@@ -145,16 +152,6 @@ class Service:
         past = PastCalls(self.moments, recordings, self.visits, self.texts, clock, self.wait_until_recorded)
         answers = Answers(self.visits, self.texts, past, self.memory, clock)
         return Calls(self.tail, self.served, answers, past, self.threads, self.call_recorder, self._reconcile)
-
-    def _overlays(self, data: Path) -> Overlays:
-        log = OverlayLog(
-            lambda: self.tail.state,
-            self.publishing.record,
-            self.call_recorder.record,
-            self.wait_until_recorded,
-            self.sweeper.blobs.get,
-        )
-        return Overlays(self.volunteering, self.calls, log, self.threads, data)
 
     # -- the log --
 

@@ -141,19 +141,14 @@ def older(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
     had: dict[tuple[str, str, str], list[_Stale]] = {}
     for event in stretch:
         if isinstance(event.data, c.PromptAssembled):
-            for each in _stale_in(log, event, event.data):
-                key = (event.data.conversation, each.note, each.entry.revision or "")
-                had.setdefault(key, []).append(each)
+            manifest, _not_kept = kept_manifest(log, event.data.manifest_sha256)
+            for entry in manifest.entries if manifest is not None else ():
+                if entry.state == "stale" and (note := note_of(entry)) is not None:
+                    key = (event.data.conversation, note, entry.revision or "")
+                    had.setdefault(key, []).append(_Stale(event, entry, note))
     changes = [each for each in stretch if isinstance(each.data, c.NoteChanged)]
     for prompts in had.values():
         yield _older_note(log, prompts, changes)
-
-
-def _stale_in(log: replay.Log, event: Event, prompt: c.PromptAssembled) -> Iterator[_Stale]:
-    manifest, _not_kept = kept_manifest(log, prompt.manifest_sha256)
-    for entry in manifest.entries if manifest is not None else ():
-        if entry.state == "stale" and (note := note_of(entry)) is not None:
-            yield _Stale(event, entry, note)
 
 
 def _older_note(log: replay.Log, prompts: list[_Stale], changes: list[Event]) -> Finding:

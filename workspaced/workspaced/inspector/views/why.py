@@ -17,7 +17,6 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.sentences import notes_named
 from workspaced_tools.notes.name_keys import key, stem, without_ending
-from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.model.note_names import names_of
 from workspaced_tools.prompts.model.stored_texts import manifest_of_prompt, texts_in
 from workspaced_tools.recording.format import RecordedNote, read_recording
@@ -195,7 +194,10 @@ class _Search:
             if event.seq in visits:
                 yield self._trace(event, "looked", until=visits[event.seq].until)
         elif isinstance(data, c.MessageData):
-            yield from self._of_message(event)
+            if not set(notes_named(event)).isdisjoint(self._names):
+                trace = self._trace(event, "attached")
+                trace.sentence = "a message brings it along"
+                yield trace
         elif not set(notes_named(event)).isdisjoint(self._names):
             trace = self._trace(event, _kind(data))
             trace.revision = getattr(data, "sha256", None) or getattr(data, "text_sha256", None)
@@ -228,11 +230,14 @@ class _Search:
 
     def _of_prompt(self, event: Event, prompt: c.PromptAssembled) -> Iterator[Trace]:
         try:
-            entries = entries_in_prompt(self._log, prompt, self._names)
+            manifest = manifest_of_prompt(prompt.manifest_sha256, texts_in(self._log.blob))
         except WorkspacedError:
             self.not_kept += 1
             return
-        for entry in entries:
+        wanted = set(map(NoteId, self._names))
+        for entry in manifest.entries:
+            if names_of(entry).notes.isdisjoint(wanted):
+                continue
             is_left_out = entry.state in NOT_IN_PROMPT
             trace = self._trace(event, "leftOut" if is_left_out else "prompt", revision=entry.revision)
             trace.sentence = (
@@ -241,12 +246,6 @@ class _Search:
                 else f"it stands in a prompt ({entry.state}, {entry.why})"
             )
             trace.layer, trace.tokens, trace.bytes = entry.layer, entry.tokens, entry.bytes or None
-            yield trace
-
-    def _of_message(self, event: Event) -> Iterator[Trace]:
-        if not set(notes_named(event)).isdisjoint(self._names):
-            trace = self._trace(event, "attached")
-            trace.sentence = "a message brings it along"
             yield trace
 
     def _trace(self, event: Event, kind: Kind, **more: Any) -> Trace:
@@ -293,14 +292,3 @@ def shown_in_call(log: replay.Log, called: c.ToolCalled, names: Names) -> list[R
     except (WorkspacedError, msgspec.MsgspecError):
         raise CallNotKept from None
     return [msgspec.convert(each, RecordedNote) if each is not None else None for each in found]
-
-
-def entries_in_prompt(log: replay.Log, prompt: c.PromptAssembled, names: Names) -> list[ManifestEntry]:
-    """What the prompt's manifest says of the note.
-
-    Raises:
-        WorkspacedError: the manifest is not kept.
-    """
-    manifest = manifest_of_prompt(prompt.manifest_sha256, texts_in(log.blob))
-    wanted = {NoteId(name) for name in names}
-    return [entry for entry in manifest.entries if not names_of(entry).notes.isdisjoint(wanted)]

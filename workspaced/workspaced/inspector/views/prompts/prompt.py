@@ -347,7 +347,11 @@ def body(inspected: Inspected, parameters: PromptParameters) -> PromptBody:
         TemplateFailed: this version cannot render the recorded template.
     """
     shape, content, changes, same = _sent(inspected, parameters.seq)
-    return _page(shape, content, changes, same, parameters.offset)
+    text = msgspec.json.format(content, indent=2).decode()
+    begin = max(0, parameters.offset)
+    end = begin + TEXT_CHARS_MAX
+    following = end if len(text) > end else None
+    return PromptBody(shape, text[begin:end], len(text), following, len(content), changes, same)
 
 
 def sent(inspected: Inspected, parameters: PromptParameters) -> Download:
@@ -371,14 +375,6 @@ def _sent(inspected: Inspected, seq: int) -> tuple[str | None, bytes, list[str],
     rendered = rebuild_request_body(made.data.shape, envelope, made.then.settings, made.log.blob)
     same = body_hash(rendered.body) == made.data.shape.body_hash
     return made.data.shape.name, msgspec.json.encode(rendered.body), list(rendered.changes), same
-
-
-def _page(shape: str | None, content: bytes, changes: list[str], same: bool | None, offset: int) -> PromptBody:
-    text = msgspec.json.format(content, indent=2).decode()
-    begin = max(0, offset)
-    end = begin + TEXT_CHARS_MAX
-    following = end if len(text) > end else None
-    return PromptBody(shape, text[begin:end], len(text), following, len(content), changes, same)
 
 
 class SupposedParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
