@@ -12,7 +12,6 @@ from . import (
     conversations,
     daemon,
     editing,
-    judging,
     link,
     memory,
     publish,
@@ -22,7 +21,7 @@ from . import (
 )
 
 _MODULES: Final = (
-    *(daemon, publish, state_and_log, editing, calls, judging, sharing, volunteering, memory, conversations, link),
+    *(daemon, publish, state_and_log, editing, calls, sharing, volunteering, memory, conversations, link),
 )
 METHODS: Final[dict[str, Method]] = {
     **{name: method for module in _MODULES for name, method in module.METHODS.items()},

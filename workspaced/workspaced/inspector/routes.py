@@ -13,17 +13,21 @@ from .views.about import About, Folding, about, folding
 from .views.agents import Agents, agents
 from .views.asked.call import (
     AskedParameters,
+    Badge,
     Call,
     CallParameters,
     Calls,
     CallsParameters,
     Exchanged,
+    Pair,
+    PairParameters,
     answer,
+    badge,
     call,
     calls,
     exchanged,
+    pair,
 )
-from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
 from .views.events import Events, EventsParameters, Timeline, TimelineParameters, events, timeline
 from .views.findings import Findings, FindingsParameters, findings
 from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judged

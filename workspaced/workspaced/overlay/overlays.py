@@ -35,8 +35,7 @@ from ..calls.calls import Calls
 from ..calls.threads import Threads
 from ..limits import UNCHANGED_REASONS_MAX
 from ..recording.call_recorder import Call, Inserted
-from ..volunteering.offers import OFFERS_MAX, Offers
-from ..volunteering.volunteering import Answered, Volunteering, answer_of
+from ..volunteering.volunteering import OFFERS_MAX, Answered, Offers, Volunteering, answer_of
 from .secret import secret_in
 
 logger = logging.getLogger(__name__)

@@ -27,7 +27,7 @@ from ..calls.calls import Calls
 from ..recording.sweeper import Sweeper
 from ..service.service import Service
 from ..settings.link import LinkSettings
-from ..settings.traces import TracesSettings
+from ..settings.settings import TracesSettings
 from ..traces.live import LiveTraces
 from ..traces.wire import TextsFrom
 from ..vaults.served_vault import ServedVault

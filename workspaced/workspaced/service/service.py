@@ -41,7 +41,7 @@ from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
 from ..settings.link import LinkSettings
 from ..traces.live import LiveTraces
-from ..traces.parents import Parents
+from ..traces.spans import Parents
 from ..vaults.served_vault import ServedVault, TimelyAnswers, notes_attached_in, notes_published_in
 from ..volunteering.volunteering import Volunteering
 from .open_views import OpenViews

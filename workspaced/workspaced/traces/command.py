@@ -8,8 +8,7 @@ import click
 from workspaced_events.replay.source import DirectorySource
 
 from ..errors import NotDelivered, SettingsInvalid
-from ..settings.settings import load_settings
-from ..settings.traces import check_packages, checked_url
+from ..settings.settings import check_packages, checked_url, load_settings
 from ..terminal.log import read_log
 from ..terminal.options import json_option
 from ..terminal.output import output
