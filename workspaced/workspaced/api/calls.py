@@ -1,5 +1,5 @@
-"""`workspaced/calls`, `workspaced/call`, `workspaced/clients`: recorded calls, what agents asked and were shown; and
-`workspaced/judge`: what the user says of an answer.
+"""`workspaced/calls`, `workspaced/call`, `workspaced/clients`: recorded calls, what agents asked and were shown;
+and `workspaced/judge`: what the user says of an answer.
 
 A call is recorded shortly after its answer. The methods first wait for that, so they find every answered call.
 """

@@ -30,16 +30,16 @@ from ..recording.call_recorder import Call, VolunteeredTo
 OFFERS_MAX: Final = 256
 OFFERS_BYTES_MAX: Final = 16 * 1024 * 1024
 """Of the texts behind them."""
-O = TypeVar("O")
+P = TypeVar("P")
 
 
-class Offers(Generic[O]):
+class Offers(Generic[P]):
     """Belongs to the loop's thread."""
 
     def __init__(self) -> None:
-        self._offers: OrderedDict[str, tuple[O, int]] = OrderedDict()
+        self._offers: OrderedDict[str, tuple[P, int]] = OrderedDict()
 
-    def put(self, offer: O, call: Call | None) -> str:
+    def put(self, offer: P, call: Call | None) -> str:
         """The token of an offer whose text the call answered."""
         token = secrets.token_hex(8)
         made_from = call.answer.made_from if call is not None else None
@@ -49,12 +49,12 @@ class Offers(Generic[O]):
             size -= self._offers.popitem(last=False)[1][1]
         return token
 
-    def pop(self, token: str) -> O | None:
+    def pop(self, token: str) -> P | None:
         """The offer, which is known no more; None: it is not."""
         found = self._offers.pop(token, None)
         return found[0] if found is not None else None
 
-    def __iter__(self) -> Iterator[tuple[str, O]]:
+    def __iter__(self) -> Iterator[tuple[str, P]]:
         """All, with their tokens. Any may be popped meanwhile."""
         return ((token, offer) for token, (offer, _) in [*self._offers.items()])
 

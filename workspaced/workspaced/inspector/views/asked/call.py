@@ -1,5 +1,5 @@
-"""The calls, the latest first; one of them with all that is known of it; and how it differs from another, or from its
-replay by this program.
+"""The calls, the latest first; one of them with all that is known of it; and how it differs from another, or from
+its replay by this program.
 
 What is known are its arguments, the bytes that were answered, and what it read through its view of the workspace.
 """
