@@ -14,9 +14,8 @@ from ..errors import SettingsInvalid
 from . import deny_rules, hooks, json_text, servers, toml_text
 from .command_lines import bridge_line, hook_line
 from .json_text import Unmergeable
-from .ledger import read_ledger
 from .runtimes import RUNTIMES, Runtime
-from .settings_files import Change, backups, read
+from .settings_files import Change, backups, read, read_ledger
 
 
 def plan_connection(runtime: str, vault: str, *, denied: Sequence[str] = ()) -> list[Change]:

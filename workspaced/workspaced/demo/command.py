@@ -33,8 +33,7 @@ from ..limits import ON_DEMAND_IDLE_MINUTES
 from ..terminal.options import given, json_option
 from ..terminal.output import output
 from ..terminal.printing import print_json, say
-from .morning import INSTALLED, QUESTION, leave_log
-from .sample import EDITED, LINE, copied, edit
+from .morning import EDITED, INSTALLED, LINE, QUESTION, copied, edit, leave_log
 
 WORKSPACE = "demo"
 

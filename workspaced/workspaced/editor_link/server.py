@@ -34,9 +34,8 @@ from websockets.typing import Subprotocol
 from workspaced_events.errors import WorkspacedError
 
 from ..limits import LINK_CONNECTIONS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_OPEN_S, LINK_SESSIONS_MAX
-from .daemon_link import DaemonLink
 from .lock_files import announced
-from .session import Session
+from .session import DaemonLink, Session
 
 _LINK_PORTS: Final = (10_000, 65_535)
 """The first and the last port that Claude Code looks for."""

@@ -27,8 +27,7 @@ from ..terminal.output import output
 from ..terminal.printing import say, say_difference, say_text, styled
 
 if TYPE_CHECKING:
-    from .fork import Fork
-    from .models import Answer
+    from .fork import Answer, Fork
 
 
 RIGHT, WRONG, CANNOT_TELL = 0, 1, 125
@@ -116,8 +115,7 @@ class Forked(msgspec.Struct, frozen=True):
     def run(self, log: str) -> int:
         """Prints the prompt and the answers; returns the exit code."""
         from ..settings.prices import current_prices
-        from .fork import fork
-        from .models import Models
+        from .fork import Models, fork
 
         assert self.prompt is not None
         if bool(self.models) != (self.base_url is not None):

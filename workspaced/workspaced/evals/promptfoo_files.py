@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from .models import ROUNDS_MAX
+from .fork import ROUNDS_MAX
 from .samples import Json, Sample
 
 _ASSERTIONS: Final = {"includes": "icontains", "exact": "equals", "regex": "regex", "model-graded": "llm-rubric"}

@@ -31,9 +31,9 @@ from ..client.async_client import Client
 from ..client.wire import Notice
 from ..errors import NoDaemon, RemoteError, TimedOut
 from ..limits import INSPECTOR_BODY_BYTES_MAX
-from .application import API
 from .inspected import Download, Inspected
 from .routes import ROUTES, Route
+from .server import API
 from .subject import Subject
 from .tail import TAIL_PATH, DaemonLink, Grew, Opened, Opening, Tail, TailResponse
 from .views.agents import CLIENT

@@ -28,11 +28,9 @@ from .views.asked.call import (
     exchanged,
     pair,
 )
-from .views.events import Events, EventsParameters, Timeline, TimelineParameters, events, timeline
+from .views.events import Events, EventsParameters, Moment, Timeline, TimelineParameters, events, moment, timeline
 from .views.findings import Findings, FindingsParameters, findings
 from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judged
-from .views.moment import Moment, moment
-from .views.note_names import Notes, NotesParameters, notes
 from .views.prompts.conversations import (
     ColumnParameters,
     Conversations,
@@ -57,7 +55,7 @@ from .views.prompts.prompt import (
 )
 from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
 from .views.texts import Texts, TextsParameters, texts
-from .views.why import Life, WhyParameters, why
+from .views.why import Life, Notes, NotesParameters, WhyParameters, notes, why
 
 
 class Route(NamedTuple):

@@ -14,8 +14,8 @@ from workspaced_tools.notes.privacy_flag import HEAD_BYTES, flag_line, not_under
 
 from ..limits import LSP_ANSWER_S
 from .daemons import Place
+from .documents import uri_of
 from .session import Session, Sight
-from .uris import uri_of
 
 _LSP_HOVER_CHARS: Final = 800
 _WITHIN: Final = re.compile(r"\[\[(?P<wiki>[#^][^\]|\n]*)(?:\|[^\]\n]*)?\]\]|\[[^\]\n]*\]\((?P<path>#[^()\s]*)\)")

@@ -19,11 +19,10 @@ from workspaced_events.ids import is_markdown
 from workspaced_tools.notes.name_keys import stem, without_ending
 
 from ..limits import LSP_EDIT_S, LSP_WAITING_MAX
-from .daemon import Daemon
-from .daemons import Place
+from .daemons import Daemon, Place
+from .documents import notes_below, path_of, real_path, uri_of
 from .links import FoundLink, given_range, link_at, links_to, lsp_range, meant_note, place_uri, wire
 from .session import Session
-from .uris import notes_below, path_of, real_path, uri_of
 
 _NAMED_MAX: Final = 5
 """So many notes are named in a message."""

@@ -23,10 +23,9 @@ from workspaced_tools.limits import ECHO_CHARS_MAX
 from ..__about__ import __version__
 from ..limits import LSP_NAMES_MAX
 from . import links, renaming
-from .documents import Change, Selection
+from .documents import Change, Selection, path_of
 from .links import position
 from .session import Options, Session, Sight
-from .uris import path_of
 
 PIN: Final = "workspaced.pin"
 UNPIN: Final = "workspaced.unpin"

@@ -14,10 +14,8 @@ from workspaced_tools.errors import NoteNotFound
 
 from ..errors import RemoteError
 from ..limits import LSP_ANSWER_S, LSP_EDIT_S, LSP_TICK_S, LSP_WAITING_MAX
-from .daemon import Daemon
-from .daemons import Daemons, Place
-from .documents import Change, Document, Documents, Selection, Shown, shown
-from .uris import notes_below, path_of, real_path
+from .daemons import Daemon, Daemons, Place
+from .documents import Change, Document, Documents, Selection, Shown, notes_below, path_of, real_path, shown
 
 _LSP_SELECTION_CHARS: Final = 65_536
 """Of a longer selection only the lines are told."""

@@ -44,8 +44,7 @@ from ..memory.writing import Memory
 from ..recording.call_recorder import ToolAnswer, refused
 from ..replay import HistoryAt
 from ..vaults.served_vault import ServedVault
-from .recorded_calls import RecordedCalls
-from .recorded_log import RecordedLog
+from .recorded_log import RecordedCalls, RecordedLog
 
 _ANSWERS_MAX: Final = 200
 """The latest answers that are searched for names; of all others the recordings are, which take longer."""

@@ -33,8 +33,7 @@ from ..traces.wire import TextsFrom
 from ..vaults.served_vault import ServedVault
 from ..volunteering.volunteering import SessionKey, Sessions, Told
 from .answers import EarlierAnswers, MomentAnswers, Recorded, read_only
-from .recorded_calls import RecordedCalls
-from .recorded_log import RecordedLog
+from .recorded_log import RecordedCalls, RecordedLog
 
 if TYPE_CHECKING:
     import asyncio

@@ -20,8 +20,7 @@ from anyio import to_thread
 from workspaced_events.errors import WorkspacedError
 
 from ..overlay.asking import form_of, overlaid, params_of
-from ..overlay.json_places import Unreadable
-from ..overlay.request import Form, read_request
+from ..overlay.request import Form, Unreadable, read_request
 from ..overlay.usage import UsageReader, usage_reader
 from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
 from .access import Access, Refusal

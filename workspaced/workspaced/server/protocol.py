@@ -207,7 +207,7 @@ _SHARED: Final = {
     "resources/templates/list": Method(tools.Page, resources.list_templates, _LIST, works_paused=True),
     "resources/read": Method(resources.Uri, resources.read_resource, _READ),
     "prompts/list": Method(tools.Page, prompts.list_prompts, _LIST, works_paused=True),
-    "prompts/get": Method(prompts.GetPrompt, prompts.get_prompt),
+    "prompts/get": Method(tools.CallTool, prompts.get_prompt),
 }
 _WATCHING: Final = {
     "resources/subscribe": Method(resources.Uri, resource_subscriptions.subscribe, works_paused=True),

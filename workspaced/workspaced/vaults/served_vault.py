@@ -53,7 +53,13 @@ _VAULT_ANSWER_S: Final = 1.0
 
 
 class TimelyAnswers:
-    """Asked by one thread at a time."""
+    """Questions that touch a vault's folder, for a thread that must not wait for the folder; asked by one at a
+    time.
+
+    The writer asks whether a selection's text may be recorded. A folder on a dead mount never answers, and the log
+    must go on: so the question is asked on a thread of its own, and given up in time. The thread may then never
+    end.
+    """
 
     def __init__(self, timeout_s: float = _VAULT_ANSWER_S) -> None:
         self._timeout_s: Final = timeout_s

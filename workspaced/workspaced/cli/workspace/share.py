@@ -7,7 +7,7 @@ import click
 
 from workspaced_events.projections.workspace_state import ANY_CLIENT, client_key
 
-from ...hooks.runtimes import RUNTIMES
+from ...hooks.hook import RUNTIMES
 from ...terminal.daemon import ask, daemon
 from ...terminal.options import daemon_options
 from ...terminal.output import output
