@@ -41,7 +41,7 @@ from ..discovery.own_directories import own_folder
 from ..discovery.records import Record, announced
 from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
 from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S
-from ..memory.places import checked_place
+from ..memory.writing import checked_place
 from ..recording.sweeper import Sweeper
 from ..server.connection import Server
 from ..service.service import Service

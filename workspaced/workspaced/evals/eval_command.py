@@ -14,9 +14,7 @@ from ..terminal.log import read_log
 from ..terminal.options import daemon_options
 from ..terminal.output import output, write_lines
 from ..terminal.printing import counted, say, warn
-from .inspect_files import inspect_files
-from .promptfoo_files import promptfoo_files
-from .pytest_files import pytest_files
+from .files import inspect_files, promptfoo_files, pytest_files
 from .samples import LeftOut, samples
 
 SCORERS: Final = ("includes", "exact", "regex", "model-graded")

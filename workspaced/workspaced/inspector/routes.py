@@ -34,11 +34,12 @@ from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judg
 from .views.prompts.conversations import (
     ColumnParameters,
     Conversations,
+    OverlaidParameters,
     PromptColumn,
     column,
     conversations,
+    overlaid,
 )
-from .views.prompts.overlaid import OverlaidParameters, overlaid
 from .views.prompts.prompt import (
     BlockParameters,
     BlockShown,

@@ -125,9 +125,9 @@ class Publishing:
         snapshot: Snapshot,
         done: Published,
         *,
-        inferred: bool = False,
-        client: Hashable = None,
-        line_bytes: int = 0,
+        inferred: bool,
+        client: Hashable,
+        line_bytes: int,
     ) -> None:
         """Queues the actions that make the state show `snapshot`; the writer derives them when it appends them.
         Otherwise like `publish`.

@@ -22,8 +22,7 @@ from ..limits import COALESCE_S, SUBSCRIPTIONS_PER_CONNECTION_MAX
 from ..recording.call_recorder import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
-from .errors import Refused
-from .resources import Resource, Uri, resource
+from .resources import Refused, Resource, Uri, resource
 from .tools import moment
 
 logger = logging.getLogger(__name__)

@@ -20,11 +20,10 @@ import msgspec
 
 from ..api.daemon import Hello, choose_tools, facts
 from ..api.routes import METHODS
-from ..errors import RequestError, UnsupportedVersion
+from ..errors import McpError, RequestError, UnsupportedVersion
 from ..ipc.greeting import TOOLS_CHOSEN
 from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
 from ..mcp import handshake, prompts, resource_subscriptions, resources, tools
-from ..mcp.errors import MetaMissing
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
 from ..service.session import Method, Session
 from ..service.status import status
@@ -158,10 +157,11 @@ def _meta_of(request: Request) -> _RequestMeta:
     try:
         return _CARRIER.decode(request.params).meta
     except msgspec.ValidationError as error:
-        raise MetaMissing(
+        raise McpError(
             f"A request of MCP {MODERN} names its version and capabilities in _meta: {error}.",
             hint=f"Give params._meta with {_VERSION} and io.modelcontextprotocol/clientCapabilities; or begin a "
             "connection with initialize, or with workspaced/hello.",
+            code="META_MISSING",
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise RequestError("INVALID_JSON", f"{request.method[:100]}: {error}.") from None
@@ -251,7 +251,7 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
     """The protocol of an undecided connection, by its next request.
 
     Raises:
-        MetaMissing: the request does not decide it.
+        McpError: META_MISSING: the request does not decide it.
     """
     if request.method == "initialize":
         try:
@@ -267,9 +267,10 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
         return _UNDECIDED
     if before is _DISCOVERING or _is_modern(request):
         return _DISCOVERING if request.method == "server/discover" else _MODERN_MCP
-    raise MetaMissing(
+    raise McpError(
         "The first request on a connection tells what it speaks; this one does not.",
         hint=f"Begin with initialize, with params._meta that names {_VERSION}, or with workspaced/hello.",
+        code="META_MISSING",
     )
 
 

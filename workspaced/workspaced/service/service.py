@@ -32,8 +32,7 @@ from ..journal.log_tail import NOTES_MOVED, LogTail
 from ..journal.pausing import Pausing
 from ..journal.publishing import Publishing
 from ..limits import PUBLISHER_GRACE_S
-from ..memory.places import Places
-from ..memory.writing import Memory
+from ..memory.writing import Memory, Places
 from ..overlay.overlays import Log as OverlayLog
 from ..overlay.overlays import Overlays
 from ..peers.link import Link

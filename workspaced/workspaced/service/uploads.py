@@ -3,7 +3,6 @@
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from workspaced_events.errors import ActionError, InvalidArgument
@@ -37,8 +36,7 @@ class Uploads:
     Nothing of an upload is in the log before a message names it. Belongs to the loop's thread.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._held: OrderedDict[Key, _Held] = OrderedDict()
         self._bytes = 0
 
@@ -82,12 +80,12 @@ class Uploads:
 
     def _hold(self, key: Key, content: bytes) -> None:
         self._taken(key)
-        self._held[key] = _Held(content, self._clock())
+        self._held[key] = _Held(content, time.monotonic())
         self._bytes += len(content)
         while self._bytes > _UPLOADS_BYTES_MAX:
             self._taken(next(iter(self._held)))
 
     def _forget_old(self) -> None:
-        before = self._clock() - _UPLOAD_S
+        before = time.monotonic() - _UPLOAD_S
         while self._held and next(iter(self._held.values())).since < before:
             self._taken(next(iter(self._held)))

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.interpreter import installed_command
 
-from ..errors import ServiceFailed, SettingsInvalid
+from ..errors import SettingsInvalid
 from ..settings.settings import load_settings
 from ..terminal.options import given, json_option, workspace_option
 from ..terminal.output import output, write_lines
@@ -55,7 +56,8 @@ def install_command(
     report = {"workspace": name, "path": str(unit.path), **text, "commands": commands, **flags}
     output(report, lambda _: _print(unit, commands, remove=remove, dry_run=dry_run, start=start))
     if not dry_run and failed:
-        raise ServiceFailed(failed, hint="Run: " + "; ".join(map(shlex.join, commands)))
+        hint = "Run: " + "; ".join(map(shlex.join, commands))
+        raise WorkspacedError(failed, hint=hint, code="SERVICE_FAILED")
 
 
 def _command(workspace: str, vaults: tuple[Path, ...]) -> list[str]:
