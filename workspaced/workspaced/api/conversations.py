@@ -84,8 +84,8 @@ class PutBlob(p.Params, frozen=True):
 
 
 def put_blob(session: Session, _id: RequestId | None, params: PutBlob) -> Any:
-    put = session.service.uploads.put(session.client, params.upload, params.text, last=params.last)
-    return {"bytes": put.bytes} if put.sha256 is None else {"bytes": put.bytes, "sha256": put.sha256}
+    size, sha256 = session.service.uploads.put(session.client, params.upload, params.text, last=params.last)
+    return {"bytes": size} if sha256 is None else {"bytes": size, "sha256": sha256}
 
 
 def recording(plan_of: Callable[[Any], Plan]) -> Callable[[Session, RequestId | None, Any], Any]:

@@ -325,7 +325,7 @@ class Session:
 
 def messages(line: bytes) -> list[dict[str, Any]]:
     """The messages of a line, of which a batch has several; none if it cannot be read. Takes characters as the
-    daemon does (`ipc.framing.mended`)."""
+    daemon does (`ipc.jsonrpc.mended`)."""
     try:
         decoded = json.loads(line.decode(errors="replace").removeprefix("\ufeff"))
     except (ValueError, RecursionError):

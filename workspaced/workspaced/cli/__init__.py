@@ -40,8 +40,8 @@ GROUPS: Final = {
         "publish": ("cli.workspace.publish", "Publish an action, or actions from standard input."),
         "state": ("cli.workspace.state", "The folded state of the workspace."),
         "watch": ("cli.workspace.state", "Follow events as they are recorded."),
-        "tools": ("cli.workspace.tools", "List the tools agents may call."),
-        "call": ("cli.workspace.tools", "Call a tool as an agent would."),
+        "tools": ("cli.workspace.state", "List the tools agents may call."),
+        "call": ("cli.workspace.state", "Call a tool as an agent would."),
         "context": (
             "cli.prompts.context",
             "What prompts held, layer by layer, and what became of the provider's cache.",

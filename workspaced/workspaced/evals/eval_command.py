@@ -81,7 +81,12 @@ def export_command(log: str | None, target: str, folder: Path, scorer: str) -> N
     if not found:
         raise _nothing(left_out)
     if target == "pytest":
-        files = pytest_files(found, scorer, _seen_from(folder, log))
+        if log is None or log == "-":
+            raise InvalidArgument(
+                "These tests read the log again, so it must be a file that stays.",
+                hint="Make one with `workspaced bundle -o bug.wsb`, and give it.",
+            )
+        files = pytest_files(found, scorer, os.path.relpath(Path(log).resolve(), folder.resolve()))
     else:
         files = inspect_files(found, scorer) if target == "inspect" else promptfoo_files(found, scorer)
     for name, text in files.items():
@@ -91,20 +96,6 @@ def export_command(log: str | None, target: str, folder: Path, scorer: str) -> N
     report = {"output": str(folder), "samples": [each.seq for each in found], "leftOut": left_out}
     run = _RUN[target].format(folder)
     output(report, lambda _: say(f"{folder}: {counted(len(found), 'test')}, for `{run}`", err=True))
-
-
-def _seen_from(folder: Path, log: str | None) -> str:
-    """The log's path as the folder sees it.
-
-    Raises:
-        InvalidArgument: the log has no path, or it will change.
-    """
-    if log is None or log == "-":
-        raise InvalidArgument(
-            "These tests read the log again, so it must be a file that stays.",
-            hint="Make one with `workspaced bundle -o bug.wsb`, and give it.",
-        )
-    return os.path.relpath(Path(log).resolve(), folder.resolve())
 
 
 def _trouble_of(expression: str) -> str | None:

@@ -221,7 +221,15 @@ async def problems(session: Session, uri: str) -> list[types.Diagnostic]:
     sight = await session.sight(uri)
     if sight is None:
         return []
-    return [*_front_matter(sight.document.note(sight.place.note)), *await _broken_links(session, sight)]
+    links = sight.document.links(sight.place.note)
+    targets = await session.targets(sight.place, [wire(each.link) for each in links], parts=True)
+    found = []
+    for each, target in zip(links, targets or [], strict=False):
+        problem = _problem(target)
+        if problem is not None:
+            text, severity = problem
+            found.append(types.Diagnostic(lsp_range(each.range), text, severity, source="workspaced"))
+    return [*_front_matter(sight.document.note(sight.place.note)), *found]
 
 
 def _front_matter(note: Note) -> list[types.Diagnostic]:
@@ -238,18 +246,6 @@ def _front_matter(note: Note) -> list[types.Diagnostic]:
         )
         for text, severity, line in found
     ]
-
-
-async def _broken_links(session: Session, sight: Sight) -> list[types.Diagnostic]:
-    links = sight.document.links(sight.place.note)
-    targets = await session.targets(sight.place, [wire(each.link) for each in links], parts=True)
-    found = []
-    for each, target in zip(links, targets or [], strict=False):
-        problem = _problem(target)
-        if problem is not None:
-            text, severity = problem
-            found.append(types.Diagnostic(lsp_range(each.range), text, severity, source="workspaced"))
-    return found
 
 
 def _problem(target: dict[str, Any]) -> tuple[str, types.DiagnosticSeverity] | None:

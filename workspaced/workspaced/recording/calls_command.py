@@ -123,7 +123,12 @@ def show_command(seq: int, log: str | None, only: str | None) -> None:
     if only == "result":
         print_bytes(call.answer())
     elif only == "text":
-        _print_text(call)
+        texts = texts_of(call.answer())
+        if not texts:
+            say("The answer holds no note's text.", err=True)
+        for note, content in texts:
+            say(styled(f"--- {note}", bold=True))
+            say_text("\n".join(content.splitlines()))
     elif given("json"):
         answer = msgspec.Raw(call.result) if call.result is not None else None
         print_json({**msgspec.structs.asdict(call), "result": answer})
@@ -159,15 +164,6 @@ def _print_sections(*sections: tuple[str, Iterable[str]]) -> None:
     for word, texts in sections:
         for number, line in enumerate(texts):
             say(f"{'' if number else word:<10} {line}".rstrip())
-
-
-def _print_text(call: RecordedCall) -> None:
-    texts = texts_of(call.answer())
-    if not texts:
-        say("The answer holds no note's text.", err=True)
-    for note, content in texts:
-        say(styled(f"--- {note}", bold=True))
-        say_text("\n".join(content.splitlines()))
 
 
 @calls_command.command("diff")

@@ -16,7 +16,7 @@ from typing import Final, cast
 from anyio.abc import TaskGroup
 
 from ..errors import RequestError
-from ..ipc.framing import LineSplitter
+from ..ipc.jsonrpc import LineSplitter
 from ..ipc.peer import peer_uid
 from ..journal.log_tail import COMMITTED
 from ..limits import (

@@ -118,7 +118,13 @@ class Dispatcher(Session):
         self.line_bytes = len(line)
         try:
             if self._protocol is not None and self._protocol.takes_batches and is_batch(line):
-                self._take_batch(Batch(line, self._batches.keys()))
+                # The answers of a batch are one, to its first id.
+                batch = Batch(line, self._batches.keys())
+                self._batches.update(dict.fromkeys(batch.ids, batch))
+                if not batch.ids and batch.answers:
+                    self._outlet.send(batch.line)
+                for message in batch.messages:
+                    self._handle(message)
             else:
                 self._handle(parse_request(line))
         except RequestError as error:
@@ -134,14 +140,6 @@ class Dispatcher(Session):
             self.fail(request_id, error)
         if not ids:
             self._outlet.send(error_response(self._unknown_id, error))
-
-    def _take_batch(self, batch: Batch) -> None:
-        """Handles a batch. Its answers are one, to its first id."""
-        self._batches.update(dict.fromkeys(batch.ids, batch))
-        if not batch.ids and batch.answers:
-            self._outlet.send(batch.line)
-        for message in batch.messages:
-            self._handle(message)
 
     def _handle(self, request: Request) -> None:
         """Handles one request or notification."""

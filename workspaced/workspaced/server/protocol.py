@@ -131,7 +131,16 @@ class _Modern(_Mcp):
 
     def begin(self, session: Session, request: Request) -> Method | None:
         if request.method == "initialize":
-            raise _no_handshake(request)
+            try:
+                wanted = (_INITIALIZE.decode(request.params).protocol_version or "unknown")[:100]
+            except (msgspec.MsgspecError, RecursionError):
+                wanted = "unknown"
+            raise UnsupportedVersion(
+                f"This connection speaks MCP {MODERN}, which knows no handshake.",
+                hint="Open another connection for it.",
+                supported=[MODERN],
+                requested=wanted,
+            )
         if request.id is not msgspec.UNSET and not request.method.startswith(NATIVE_PREFIX):
             meta = _meta_of(request)
             if meta.version != MODERN:
@@ -165,19 +174,6 @@ def _meta_of(request: Request) -> _RequestMeta:
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise RequestError("INVALID_JSON", f"{request.method[:100]}: {error}.") from None
-
-
-def _no_handshake(request: Request) -> UnsupportedVersion:
-    try:
-        wanted = (_INITIALIZE.decode(request.params).protocol_version or "unknown")[:100]
-    except (msgspec.MsgspecError, RecursionError):
-        wanted = "unknown"
-    return UnsupportedVersion(
-        f"This connection speaks MCP {MODERN}, which knows no handshake.",
-        hint="Open another connection for it.",
-        supported=[MODERN],
-        requested=wanted,
-    )
 
 
 def _cancel(session: Session, request: Request) -> None:

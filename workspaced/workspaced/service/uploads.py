@@ -22,14 +22,6 @@ class _Held(NamedTuple):
     since: float
 
 
-class Uploaded(NamedTuple):
-    """What the daemon has of an upload."""
-
-    bytes: int
-    sha256: str | None
-    """None: more parts follow."""
-
-
 class Uploads:
     """Holds parts and whole texts in memory; the longest unused go once they are too many or too old.
 
@@ -40,8 +32,11 @@ class Uploads:
         self._held: OrderedDict[Key, _Held] = OrderedDict()
         self._bytes = 0
 
-    def put(self, client: str, upload: str, text: str, *, last: bool) -> Uploaded:
+    def put(self, client: str, upload: str, text: str, *, last: bool) -> tuple[int, str | None]:
         """Adds the next part of an upload; the last one makes it a text that messages can name.
+
+        Returns:
+            How many bytes there are so far, and the text's sha256; None: more parts follow.
 
         Raises:
             InvalidArgument: the text would be longer than _UPLOAD_BYTES_MAX; the upload is given up.
@@ -54,7 +49,7 @@ class Uploads:
             )
         sha256 = hashlib.sha256(whole).hexdigest() if last else None
         self._hold(sha256 or (client, upload), whole)
-        return Uploaded(len(whole), sha256)
+        return len(whole), sha256
 
     def text(self, sha256: str) -> bytes:
         """The whole text of that hash. It stays, since the message may be sent again.

@@ -311,7 +311,19 @@ def withheld(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
     """
     by_front_matter = list(_by_front_matter(log, stretch))
     yield from by_front_matter
-    yield from _from_calls(log, stretch, {each.note for each in by_front_matter})
+    # Of each note the newest call that would have been told of it, with how many were not.
+    calls: dict[NoteId, list[Event]] = {}
+    recorded = (event for event in stretch if isinstance(event.data, c.ToolCalled) and event.data.inputs_sha256)
+    for _, event in zip(range(_RECORDINGS_READ), recorded, strict=False):
+        note = _withheld_from(log, event)
+        if note is not None and note not in ({each.note for each in by_front_matter}):
+            calls.setdefault(note, []).append(event)
+    for note, events in calls.items():
+        newest = events[0]
+        call: c.ToolCalled = newest.data
+        sentence = f"{call.caller} was not told that the user looked at {note}: a rule withholds it"
+        evidence = [Evidence(f"call {newest.seq}", ["call", str(newest.seq)]), life_of(note)]
+        yield Finding(newest.seq, newest.time, "withheldNote", sentence, evidence, note=note, times=len(events))
 
 
 def _by_front_matter(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
@@ -327,22 +339,6 @@ def _by_front_matter(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]
         sentence = f"{note} {how}" if was_shown else f"The user looked at {note}, which is withheld from agents"
         evidence = [Evidence(f"event {event.seq}", ["at", str(event.seq)]), life_of(note)]
         yield Finding(event.seq, event.time, "withheldNote", sentence, evidence, note=note)
-
-
-def _from_calls(log: replay.Log, stretch: list[Event], known: set[str | None]) -> Iterator[Finding]:
-    """Of each note the newest call that would have been told of it, with how many were not."""
-    calls: dict[NoteId, list[Event]] = {}
-    recorded = (event for event in stretch if isinstance(event.data, c.ToolCalled) and event.data.inputs_sha256)
-    for _, event in zip(range(_RECORDINGS_READ), recorded, strict=False):
-        note = _withheld_from(log, event)
-        if note is not None and note not in known:
-            calls.setdefault(note, []).append(event)
-    for note, events in calls.items():
-        newest = events[0]
-        call: c.ToolCalled = newest.data
-        sentence = f"{call.caller} was not told that the user looked at {note}: a rule withholds it"
-        evidence = [Evidence(f"call {newest.seq}", ["call", str(newest.seq)]), life_of(note)]
-        yield Finding(newest.seq, newest.time, "withheldNote", sentence, evidence, note=note, times=len(events))
 
 
 def _withheld_from(log: replay.Log, event: Event) -> NoteId | None:

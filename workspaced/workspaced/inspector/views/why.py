@@ -5,6 +5,7 @@ looking one up: an index that is read in pieces, and grows with the log.
 """
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
 from weakref import WeakKeyDictionary
@@ -209,11 +210,15 @@ class _Search:
 
     def _of_call(self, event: Event, called: c.ToolCalled) -> Iterator[Trace]:
         refused = _asked_for(called, self._names) if not called.ok else None
-        try:
-            shown = shown_in_call(self._log, called, self._names)
-        except CallNotKept:
-            shown = []
-            self.not_kept += refused is None
+        found: list[Any] | None = None
+        with suppress(WorkspacedError, msgspec.MsgspecError):  # what it read was swept, or is of a newer version
+            content = self._log.blob(called.inputs_sha256) if called.inputs_sha256 is not None else None
+            if content is not None:
+                asked = read_recording(content, called.inputs_sha256 or "").asked
+                found = [each for exchange in asked for each in mentions(exchange, self._names)]
+        self.not_kept += found is None and refused is None
+        # Each version that was read; None where the note was only named.
+        shown = [msgspec.convert(each, RecordedNote) if each is not None else None for each in found or ()]
         if not shown:
             if refused is not None:
                 trace = self._trace(event, "refused")
@@ -272,29 +277,6 @@ def _asked_for(called: c.ToolCalled, names: Names) -> str | None:
         if isinstance(given, str) and key(given.strip("[]").partition("#")[0].lstrip("/")) in meant:
             return given
     return None
-
-
-class CallNotKept(Exception):
-    """What the call read is not kept, so nobody can say."""
-
-
-def shown_in_call(log: replay.Log, called: c.ToolCalled, names: Names) -> list[RecordedNote | None]:
-    """How a call got the note, each time: the version that was read, or None where the note was only named.
-
-    Raises:
-        CallNotKept: its recording was swept, or is of a newer version.
-    """
-    if called.inputs_sha256 is None:
-        raise CallNotKept
-    try:
-        content = log.blob(called.inputs_sha256)
-        if content is None:
-            raise CallNotKept
-        asked = read_recording(content, called.inputs_sha256).asked
-        found = [each for exchange in asked for each in mentions(exchange, names)]
-    except (WorkspacedError, msgspec.MsgspecError):
-        raise CallNotKept from None
-    return [msgspec.convert(each, RecordedNote) if each is not None else None for each in found]
 
 
 _READ_EVENTS: Final = 20_000
