@@ -160,11 +160,7 @@ class Log:
         return self._events[seq - before - 1]
 
     def events_of(
-        self,
-        types: Collection[str] | None = None,
-        *,
-        after: int | None = None,
-        before: int | None = None,
+        self, types: Collection[str] | None = None, *, after: int | None = None, before: int | None = None
     ) -> Iterator[Event]:
         """Events of some types, one by one, without reading the others.
 

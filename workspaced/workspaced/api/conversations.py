@@ -52,11 +52,7 @@ async def begun(service: Service, params: p.Start, caller: str) -> ConversationI
 
 
 def _memory_index(
-    service: Service,
-    conversation: ConversationId,
-    before: Conversation | None,
-    caller: str,
-    vault: VaultId | None,
+    service: Service, conversation: ConversationId, before: Conversation | None, caller: str, vault: VaultId | None
 ) -> str:
     """The index of the memory as it is, or as it was when the conversation began. Blocks."""
     if before is not None:

@@ -7,18 +7,7 @@ from typing import Final
 
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..service.session import Method
-from . import (
-    calls,
-    conversations,
-    daemon,
-    editing,
-    link,
-    memory,
-    publish,
-    sharing,
-    state_and_log,
-    volunteering,
-)
+from . import calls, conversations, daemon, editing, link, memory, publish, sharing, state_and_log, volunteering
 
 _MODULES: Final = (
     *(daemon, publish, state_and_log, editing, calls, sharing, volunteering, memory, conversations, link),

@@ -37,12 +37,12 @@ from workspaced_tools.vault.files.selected_files import FileChoice
 from workspaced_tools.vault.vault import Vault
 
 from ..__about__ import __version__
-from ..discovery.own_directories import own_folder
+from ..discovery.own_files import own_folder
 from ..discovery.records import Record, announced
 from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
 from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S
 from ..memory.writing import checked_place
-from ..recording.sweeper import Sweeper
+from ..recording.call_recorder import Sweeper
 from ..server.connection import Server
 from ..service.service import Service
 from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings

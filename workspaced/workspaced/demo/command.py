@@ -174,19 +174,7 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
     for moment in moments:
         client.publish(actions[published : moment["after"]], source="demo-editor")
         published = moment["after"]
-        answer = client.tool("get_workspace_context", {"includeContent": True, "maxContentLength": 300})
-        data = answer["data"]
-        story.say(f"\n{moment['title']}  (after {published} actions, event {answer['asOfSeq']})", "bold yellow")
-        active = data["activeNote"]
-        if active is not None:
-            story.say(f"  active   {active['title']}  ({active['id']})", "bold")
-            content = " ".join((active.get("content") or "").split())
-            story.say(f"           {content[:160]}…", "dim")
-        for key, label in (("pinnedNotes", "pinned"), ("temporaryTabs", "tab")):
-            for note in data[key]:
-                story.say(f"  {label:<8} {note['title']}  ({note.get('noteId', note['id'])})")
-        story.say(f"  {data['summary']['totalNotes']} notes in view of {data['vaultInfo']['noteCount']}", "dim")
-        story.say(f"  ask your agent: {moment['question']}", "italic")
+        show_moment(story, client, published, moment)
     if published < len(actions):
         client.publish(actions[published:], source="demo-editor")
 
@@ -219,6 +207,23 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
     took_s = round(time.monotonic() - started, 1)
     story.say(f"\nAll of it took {took_s} s.")
     return {"ok": True, "notes": notes, "actions": len(actions), "events": folded.events, "seconds": took_s}
+
+
+def show_moment(story: Story, client: SyncClient, published: int, moment: dict[str, Any]) -> None:
+    """Shows the answers to an agent that asks for the context and the current note's outline."""
+    answer = client.tool("get_workspace_context", {"includeContent": True, "maxContentLength": 300})
+    data = answer["data"]
+    story.say(f"\n{moment['title']}  (after {published} actions, event {answer['asOfSeq']})", "bold yellow")
+    active = data["activeNote"]
+    if active is not None:
+        story.say(f"  active   {active['title']}  ({active['id']})", "bold")
+        content = " ".join((active.get("content") or "").split())
+        story.say(f"           {content[:160]}…", "dim")
+    for key, label in (("pinnedNotes", "pinned"), ("temporaryTabs", "tab")):
+        for note in data[key]:
+            story.say(f"  {label:<8} {note['title']}  ({note.get('noteId', note['id'])})")
+    story.say(f"  {data['summary']['totalNotes']} notes in view of {data['vaultInfo']['noteCount']}", "dim")
+    story.say(f"  ask your agent: {moment['question']}", "italic")
 
 
 def show_morning(story: Story) -> dict[str, Any]:

@@ -121,13 +121,7 @@ class Publishing:
         return known[vault, data.note]
 
     def publish_snapshot(
-        self,
-        snapshot: Snapshot,
-        done: Published,
-        *,
-        inferred: bool,
-        client: Hashable,
-        line_bytes: int,
+        self, snapshot: Snapshot, done: Published, *, inferred: bool, client: Hashable, line_bytes: int
     ) -> None:
         """Queues the actions that make the state show `snapshot`; the writer derives them when it appends them.
         Otherwise like `publish`.

@@ -223,11 +223,7 @@ class Memory:
     """One for each daemon. All methods block, and may be called on any thread but the loop's."""
 
     def __init__(
-        self,
-        places: Places,
-        publishing: Publishing,
-        blob: Blob,
-        check_running: Callable[[], None],
+        self, places: Places, publishing: Publishing, blob: Blob, check_running: Callable[[], None]
     ) -> None:
         """
         Args:

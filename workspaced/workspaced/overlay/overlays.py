@@ -116,14 +116,7 @@ class Log(NamedTuple):
 class Overlays:
     """One for each daemon. Belongs to the loop's thread."""
 
-    def __init__(
-        self,
-        volunteering: Volunteering,
-        calls: Calls,
-        log: Log,
-        threads: Threads,
-        data: Path,
-    ) -> None:
+    def __init__(self, volunteering: Volunteering, calls: Calls, log: Log, threads: Threads, data: Path) -> None:
         """`data`: the data directory, where the secret lies that makes keys of hashes."""
         self._volunteering = volunteering
         self._calls = calls

@@ -24,7 +24,7 @@ from workspaced_tools.tools.registry import MEMORY
 from workspaced_tools.volunteering.tool import VOLUNTEER
 
 from ..calls.calls import Calls
-from ..recording.sweeper import Sweeper
+from ..recording.call_recorder import Sweeper
 from ..service.service import Service
 from ..settings.link import LinkSettings
 from ..settings.settings import TracesSettings
@@ -171,13 +171,7 @@ class PastService(Service):
     recorded, in a log of their own."""
 
     def __init__(
-        self,
-        journal: Journal,
-        past: RecordedLog,
-        *,
-        workspace: str,
-        loop: "asyncio.AbstractEventLoop",
-        data: Path,
+        self, journal: Journal, past: RecordedLog, *, workspace: str, loop: "asyncio.AbstractEventLoop", data: Path
     ) -> None:
         """
         Args:

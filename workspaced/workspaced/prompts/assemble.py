@@ -239,12 +239,7 @@ def _prompt(
     manifest = staging.keep(msgspec.json.encode(envelope.manifest))
     sent = staging.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
     prompt = prompt_event(
-        conversation.seq,
-        made,
-        inputs_sha256=inputs,
-        manifest_sha256=manifest,
-        shape=recorded,
-        turn_sha256=sent,
+        conversation.seq, made, inputs_sha256=inputs, manifest_sha256=manifest, shape=recorded, turn_sha256=sent
     )
     if made.near_limit is not None:
         actions.append(action(made.near_limit, conversation))

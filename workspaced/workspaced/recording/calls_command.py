@@ -12,9 +12,7 @@ import msgspec
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.position import parse_position
-from workspaced_tools.prompts.model.token_estimate import (
-    estimate_json_tokens,
-)
+from workspaced_tools.prompts.model.token_estimate import estimate_json_tokens
 from workspaced_tools.recording.call_diff import compared
 from workspaced_tools.recording.recorded_calls import (
     Listed,
@@ -64,12 +62,7 @@ def calls_command() -> None:
 @utc_option
 @daemon_options
 def list_command(
-    log: str | None,
-    limit: int,
-    tool: str | None,
-    caller: str | None,
-    failed: bool,
-    since: str | None,
+    log: str | None, limit: int, tool: str | None, caller: str | None, failed: bool, since: str | None
 ) -> None:
     """List the latest calls, newest last."""
     wanted = Wanted(tool, caller, failed, parse_position(since) if since is not None else None)

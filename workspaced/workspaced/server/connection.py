@@ -19,14 +19,7 @@ from ..errors import RequestError
 from ..ipc.jsonrpc import LineSplitter
 from ..ipc.peer import peer_uid
 from ..journal.log_tail import COMMITTED
-from ..limits import (
-    CONNECTIONS_MAX,
-    FLUSH_BYTES,
-    IN_FLIGHT_MAX,
-    PARTIAL_LINE_S,
-    UNREAD_BYTES_MAX,
-    UNREAD_S,
-)
+from ..limits import CONNECTIONS_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
 from ..service.awake_timer import AwakeTimer
 from ..service.service import Service
 from .dispatcher import Dispatcher

@@ -36,8 +36,7 @@ from ..memory.writing import Memory, Places
 from ..overlay.overlays import Log as OverlayLog
 from ..overlay.overlays import Overlays
 from ..peers.link import Link
-from ..recording.call_recorder import CallRecorder
-from ..recording.sweeper import Sweeper
+from ..recording.call_recorder import CallRecorder, Sweeper
 from ..settings.link import LinkSettings
 from ..traces.live import LiveTraces
 from ..traces.spans import Parents

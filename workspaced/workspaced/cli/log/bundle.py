@@ -82,13 +82,7 @@ def bundle_command(
         source = open_until_written.enter_context(open_log(data_dir))
         draft = open_until_written.enter_context(tempfile.SpooledTemporaryFile(_SPOOLED_BYTES_MAX))
         with segment_progress("reading") as progress:
-            part = cut(
-                source,
-                last=last or LAST_EVENTS,
-                since=begin,
-                until=end,
-                progress=progress,
-            )
+            part = cut(source, last=last or LAST_EVENTS, since=begin, until=end, progress=progress)
         lost = 0
         if redact:
             redacted = open_until_written.enter_context(under_pseudonyms(part))

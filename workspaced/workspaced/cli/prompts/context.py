@@ -9,11 +9,7 @@ import click
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Conversation
 from workspaced_tools.ports.manifest import Manifest
-from workspaced_tools.prompts.audit.cache_accounting import (
-    Accounted,
-    account,
-    summed,
-)
+from workspaced_tools.prompts.audit.cache_accounting import Accounted, account, summed
 from workspaced_tools.prompts.audit.overlaid_chats import OverlaidChat
 from workspaced_tools.prompts.audit.sent_prompts import (
     PromptHistory,

@@ -129,11 +129,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str
 @vault_option
 @daemon_options
 def call_command(
-    tool: str,
-    arguments: tuple[str, ...],
-    at: int | str | None,
-    log: str | None,
-    vaults: tuple[str, ...],
+    tool: str, arguments: tuple[str, ...], at: int | str | None, log: str | None, vaults: tuple[str, ...]
 ) -> int:
     """Call a tool as an agent would; exit code 1 when its answer is a failure.
 

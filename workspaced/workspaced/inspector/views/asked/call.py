@@ -22,13 +22,7 @@ from workspaced_tools.prompts.model.token_estimate import (
     estimate_tokens,
 )
 from workspaced_tools.recording.call_diff import compared, readable_json
-from workspaced_tools.recording.format import (
-    Blob,
-    Exchange,
-    Raised,
-    RecordedNote,
-    RecordedRead,
-)
+from workspaced_tools.recording.format import Blob, Exchange, Raised, RecordedNote, RecordedRead
 from workspaced_tools.recording.recorded_calls import (
     Listed,
     RecordedCall,

@@ -370,11 +370,7 @@ def prompts_in(log: replay.Log, conversation: Conversation) -> list[Prompt]:
 
 
 def row_of(
-    log: replay.Log,
-    conversation: Conversation,
-    prompt: Prompt,
-    prices: PriceSource,
-    output: int | None,
+    log: replay.Log, conversation: Conversation, prompt: Prompt, prices: PriceSource, output: int | None
 ) -> PromptRow:
     """What a column shows of a prompt.
 
