@@ -35,6 +35,12 @@ class MomentParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
     """A sequence or an ISO 8601 time; empty: the end."""
 
 
+class EventParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which event: a call, or what was judged."""
+
+    seq: int
+
+
 class Inspected(NamedTuple):
     """What a view reads. Only one thread at a time may use it."""
 

@@ -7,7 +7,7 @@ import msgspec
 
 from workspaced_tools.prompts.audit.overlaid_chats import OverlaidChat
 
-from .inspected import Download, Inspected, MomentParameters, NoParameters
+from .inspected import Download, EventParameters, Inspected, MomentParameters, NoParameters
 from .tail import MESSAGES
 from .views.about import About, Folding, about, folding
 from .views.agents import Agents, agents
@@ -15,7 +15,6 @@ from .views.asked.call import (
     AskedParameters,
     Badge,
     Call,
-    CallParameters,
     Calls,
     CallsParameters,
     Exchanged,
@@ -30,7 +29,7 @@ from .views.asked.call import (
 )
 from .views.events import Events, EventsParameters, Moment, Timeline, TimelineParameters, events, moment, timeline
 from .views.findings import Findings, FindingsParameters, findings
-from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judged
+from .views.judged import Judged, JudgeParameters, judge, judged
 from .views.prompts.conversations import (
     ColumnParameters,
     Conversations,
@@ -93,12 +92,12 @@ ROUTES: Final = (
     Route("/api/texts", texts, TextsParameters, Texts),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
     Route("/api/calls", calls, CallsParameters, Calls),
-    Route("/api/calls/{seq}", call, CallParameters, Call),
-    Route("/api/calls/{seq}/answer", answer, CallParameters, None),
-    Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
+    Route("/api/calls/{seq}", call, EventParameters, Call),
+    Route("/api/calls/{seq}/answer", answer, EventParameters, None),
+    Route("/api/calls/{seq}/badge", badge, EventParameters, Badge),
     Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
     Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
-    Route("/api/judged/{seq}", judged, JudgedParameters, Judged),
+    Route("/api/judged/{seq}", judged, EventParameters, Judged),
     Route("/api/judged/{seq}", judge, JudgeParameters, Judged, "POST"),
 )
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import anyio
 from anyio import to_thread
@@ -115,23 +115,20 @@ _INSPECTOR_IDLE_S: Final = 600.0
 _API: Final = "/api/"
 
 
-class Options(NamedTuple):
-    """What an inspector is to do."""
-
-    subject: Subject
-    port: int
-    """0: any."""
-    at: int | str | None = None
-    """The moment that the page shows first."""
-    may_change: bool = False
-    idle_s: float = _INSPECTOR_IDLE_S
-    """It ends when nobody looked for so long."""
-
-
-def run_inspector(options: Options, ready: Callable[[str, str], None], forgotten: Callable[[], None]) -> int:
+def run_inspector(
+    subject: Subject,
+    port: int,
+    at: int | str | None,
+    ready: Callable[[str, str], None],
+    forgotten: Callable[[], None],
+    *,
+    may_change: bool,
+) -> int:
     """Serves until SIGINT or SIGTERM, or until nobody looks any more; returns the exit code.
 
     Args:
+        port: 0: any.
+        at: the moment that the page shows first.
         ready: gets the page's address, token included, and one that opens it once, which anybody may read.
         forgotten: called before it ends because nobody looks.
 
@@ -141,19 +138,21 @@ def run_inspector(options: Options, ready: Callable[[str, str], None], forgotten
     silence_logs()
     # A thread verifies and folds the log while the page and its forty files are asked for.
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    with listening(options.port, "Give another --port; 0 takes any.", also_v6=True) as sockets:
-        return anyio.run(_serve, options, sockets, ready, forgotten)
+    with listening(port, "Give another --port; 0 takes any.", also_v6=True) as sockets:
+        return anyio.run(_serve, subject, at, may_change, sockets, ready, forgotten)
 
 
 async def _serve(
-    options: Options,
+    subject: Subject,
+    at: int | str | None,
+    may_change: bool,
     sockets: list[socket.socket],
     ready: Callable[[str, str], None],
     forgotten: Callable[[], None],
 ) -> int:
     api = Api()
-    watched = Idle(application(api), options.idle_s)
-    access = Access(watched, sockets[0].getsockname()[1], options.at)
+    watched = Idle(application(api), _INSPECTOR_IDLE_S)
+    access = Access(watched, sockets[0].getsockname()[1], at)
     server = LoopbackServer(access, lambda: ready(access.address, access.once), api.end)
 
     async def end_when_forgotten() -> None:
@@ -161,20 +160,19 @@ async def _serve(
         forgotten()
         server.end()
 
+    async def inspect() -> None:
+        # Once what reads logs is imported, which takes longer than to paint the page.
+        module = await to_thread.run_sync(import_module, f"{__package__}.inspecting")
+        with module.Inspecting(subject, may_change=may_change) as inspecting:
+            api.begin(inspecting.routes, inspecting.end)
+            await inspecting.run()
+
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_inspect, options, api)
+        tasks.start_soon(inspect)
         tasks.start_soon(end_when_forgotten)
         await server.serve(sockets=sockets)
         tasks.cancel_scope.cancel()
     return server.exit_code
-
-
-async def _inspect(options: Options, api: Api) -> None:
-    """Begins the API once what reads logs is imported, which takes longer than to paint the page."""
-    module = await to_thread.run_sync(import_module, f"{__package__}.inspecting")
-    with module.Inspecting(options.subject, may_change=options.may_change) as inspecting:
-        api.begin(inspecting.routes, inspecting.end)
-        await inspecting.run()
 
 
 class Idle:

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
@@ -431,45 +432,36 @@ async def _refuse(send: Send, refusal: Refusal, headers: Headers) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-class Options(NamedTuple):
-    """What a proxy is to do."""
-
-    upstream: str
-    port: int
-    """0: any."""
-    token: str
-    socket: Path
-    """The daemon's."""
-    client: str
-    timeout_s: float
-
-
 Ready = Callable[[str, str, str], None]
 """Told that requests are taken: the URL that takes the place of the upstream's, the upstream's, and why requests
 get no context at present; empty: they do."""
 
 
-def run_proxy(options: Options, ready: Ready) -> int:
+def run_proxy(upstream: Upstream, port: int, token: str, daemon: partial[DaemonLink], ready: Ready) -> int:
     """Serves until SIGINT or SIGTERM; returns the exit code.
+
+    Args:
+        port: 0: any.
+        daemon: makes the link to the daemon, on the loop.
 
     Raises:
         WorkspacedError: PORT_TAKEN: another program listens on the port.
-        SettingsInvalid: the upstream is no URL.
     """
     silence_logs("httpx2", "httpcore2")
-    upstream = Upstream(options.upstream, options.timeout_s)
-    with listening(options.port, _TAKEN_HINT) as sockets:
-        return anyio.run(_serve, options, upstream, sockets, ready)
+    with listening(port, _TAKEN_HINT) as sockets:
+        return anyio.run(_serve, upstream, token, daemon, sockets, ready)
 
 
-async def _serve(options: Options, upstream: Upstream, sockets: list[socket.socket], ready: Ready) -> int:
+async def _serve(
+    upstream: Upstream, token: str, make: partial[DaemonLink], sockets: list[socket.socket], ready: Ready
+) -> int:
     port: int = sockets[0].getsockname()[1]
-    daemon = DaemonLink(options.socket, options.client)
-    application = Application(Access(options.token, port), upstream, daemon)
+    daemon = make()
+    application = Application(Access(token, port), upstream, daemon)
 
     def started() -> None:
         failure = daemon.failure
-        url = f"http://{HOST}:{port}/t/{options.token}"
+        url = f"http://{HOST}:{port}/t/{token}"
         ready(url, upstream.url, failure.message if failure is not None else "")
 
     server = LoopbackServer(application, started)

@@ -37,7 +37,7 @@ from workspaced_tools.recording.recorded_calls import (
 from workspaced_tools.replay.verify import Outcome
 
 from .... import replay
-from ...inspected import Download, Inspected
+from ...inspected import Download, EventParameters, Inspected
 
 TEXT_CHARS_MAX: Final = 200_000
 """Of one text in an answer of the API; a call's whole answer is a download."""
@@ -48,12 +48,6 @@ _KEEP_LONGER: Final = (
 CALLS_MAX: Final = 200
 _LOOKED_AT_MAX: Final = 5_000
 """Calls that one request looks at; a filter may take few of them."""
-
-
-class CallParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Which call."""
-
-    seq: int
 
 
 class Asked(msgspec.Struct, rename="camel"):
@@ -155,7 +149,7 @@ class Exchanged(msgspec.Struct, rename="camel"):
     notes: list[NoteRead]
 
 
-def call(inspected: Inspected, parameters: CallParameters) -> Call:
+def call(inspected: Inspected, parameters: EventParameters) -> Call:
     """A recorded call.
 
     Raises:
@@ -193,7 +187,7 @@ def call(inspected: Inspected, parameters: CallParameters) -> Call:
     )
 
 
-def answer(inspected: Inspected, parameters: CallParameters) -> Download:
+def answer(inspected: Inspected, parameters: EventParameters) -> Download:
     """The bytes that a call answered.
 
     Raises:
@@ -362,7 +356,7 @@ class Pair(msgspec.Struct, rename="camel"):
     lines_left_out: int
 
 
-def badge(inspected: Inspected, parameters: CallParameters) -> Badge:
+def badge(inspected: Inspected, parameters: EventParameters) -> Badge:
     """Replays the call.
 
     Raises:
