@@ -204,7 +204,9 @@ class PastService(Service):
         recorded = Recorded(self.past, self._recorded_calls, self.texts, self.sweeper.blobs.keep)
         past = EarlierAnswers(recorded, self.visits, self.texts, clock, self.wait_until_recorded)
         answers = MomentAnswers(recorded, self.visits, self.texts, past, self.memory, clock)
-        return Calls(self.tail, self.served, answers, past, self.threads, self.call_recorder, self._reconcile)
+        return Calls(
+            self.tail, self.served, answers, past, self.threads, self.call_recorder, ServedVault.reconcile
+        )
 
     def read_events(self, first: int, limit: int) -> list[Event]:
         here = self.past.here.seq

@@ -149,7 +149,9 @@ class Service:
         recordings = Recordings(self.sweeper.blobs.get, self.threads.check_running)
         past = PastCalls(self.moments, recordings, self.visits, self.texts, clock, self.wait_until_recorded)
         answers = Answers(self.visits, self.texts, past, self.memory, clock)
-        return Calls(self.tail, self.served, answers, past, self.threads, self.call_recorder, self._reconcile)
+        return Calls(
+            self.tail, self.served, answers, past, self.threads, self.call_recorder, ServedVault.reconcile
+        )
 
     # -- the log --
 
@@ -221,6 +223,7 @@ class Service:
     def serve(self, served: ServedVault) -> None:
         """Adds a vault: calls may be answered from it."""
         self.served[served.id] = served
+        served.state, served.record = lambda: self.tail.state, self.publishing.note
         served.on_changes = partial(self.tail.signals.emit, NOTES_MOVED)
         served.vault.levels.remember(self.writer.visibility.of(served.id))
         served.policy_enforced(served.vault.policy.digest)
@@ -253,9 +256,6 @@ class Service:
             what = "No vault is current." if vault is None else f"The vault {vault[:100]!r} is not served."
             raise InvalidArgument(what, hint=f"Served: {known}.")
         return found
-
-    async def _reconcile(self, served: ServedVault) -> None:
-        await served.reconcile(lambda: self.tail.state, self.publishing.note)
 
     # -- the end --
 
