@@ -25,7 +25,7 @@ from workspaced_tools.replay.bundling import make_bundle, named_blobs
 
 from ..__about__ import __version__
 from ..terminal.log import open_log
-from ..terminal.options import json_option, utc_option
+from ..terminal.options import bundle_option, json_option, utc_option
 from ..terminal.output import output, segment_progress, write_lines
 from ..terminal.printing import say, say_text
 from ..terminal.step_text import step_block
@@ -95,15 +95,7 @@ def find_command(log: str, expression: str, of_vault: str | None) -> None:
 
 
 @click.command("shrink")
-@click.option(
-    "-o",
-    "--output",
-    "to",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    metavar="FILE",
-    help="*.wsb",
-)
+@bundle_option
 @_expression_options
 def shrink_command(log: str, expression: str, of_vault: str | None, to: Path) -> None:
     """Make LOG as small as it can be while EXPR still becomes true.

@@ -136,13 +136,13 @@ def _left_out_of(log: RecordedLog, event: Event, vault: VaultId) -> list[NoteId]
     if recording is None or recording.refused is not None or not recording.served or recording.level != "all":
         return None
     state = log.state_at(called.as_of_seq).of(vault)
-    left = [note for name in VAULT_LISTS for note in _at(getattr(state, name), recording.left_out.get(name, ()))]
+    left = [
+        note
+        for name in VAULT_LISTS
+        for at, note in enumerate(getattr(state, name))
+        if at in recording.left_out.get(name, ())
+    ]
     return left + [note for name in VAULT_SINGLES if name in recording.left_out for note in _single(state, name)]
-
-
-def _at(items: dict[NoteId, object], positions: tuple[int, ...]) -> Iterator[NoteId]:
-    wanted = set(positions)
-    return (note for at, note in enumerate(items) if at in wanted)
 
 
 def _single(state: VaultState, name: str) -> list[NoteId]:

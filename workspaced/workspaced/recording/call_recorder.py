@@ -216,7 +216,7 @@ class CallRecorder:
     def _keep(self, waiting: _Waiting, blobs: EvictableBlobStore) -> str:
         answer, caller = waiting.call.answer, waiting.call.caller
         made_from = answer.made_from
-        if _are_long(waiting.arguments):
+        if len(waiting.arguments) > ARGUMENTS_INLINE_BYTES_MAX:
             blobs.keep(waiting.arguments)
         result = blobs.keep(answer.payload)
         if isinstance(made_from, Recording):
@@ -240,13 +240,9 @@ class CallRecorder:
             self._lasts_bytes += size
 
 
-def _are_long(arguments: bytes) -> bool:
-    return len(arguments) > ARGUMENTS_INLINE_BYTES_MAX
-
-
 def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
     call, answer = waiting.call, waiting.call.answer
-    long = _are_long(waiting.arguments)
+    long = len(waiting.arguments) > ARGUMENTS_INLINE_BYTES_MAX
     to, given = call.volunteered, answer.payload
     make: Callable[..., ToolCalled] = ToolCalled
     if to is not None:

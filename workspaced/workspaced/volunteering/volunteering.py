@@ -195,7 +195,10 @@ class Volunteering:
             self.forget(key)
         if self._clock() - self._begun.get(key, -ON_ITS_WAY_S) < ON_ITS_WAY_S:
             return Offered(None, reason="offered")
-        self._begin(key)
+        self._begun[key] = self._clock()
+        self._begun.move_to_end(key)
+        if len(self._begun) > OFFERS_MAX:
+            self._begun.popitem(last=False)
         told = self.sessions.told(key)
         try:
             call, data, reason = await self.ask(key.vault, client, told.sight if told is not None else None, form)
@@ -263,12 +266,6 @@ class Volunteering:
     def _keep(self, key: SessionKey, call: Call, to: VolunteeredTo, told: Told | None) -> str:
         """The token of an offer that waits to be confirmed."""
         return self._offers.put(Offer(key, replace(call, volunteered=to), told), call)
-
-    def _begin(self, key: SessionKey) -> None:
-        self._begun[key] = self._clock()
-        self._begun.move_to_end(key)
-        if len(self._begun) > OFFERS_MAX:
-            self._begun.popitem(last=False)
 
     async def ask(
         self, vault: VaultId, client: str, told: dict[str, Any] | None, form: Form, **more: Any

@@ -15,7 +15,7 @@ from workspaced_tools.privacy.recording_redaction import under_pseudonyms
 
 from ...finding.command import write_bundle
 from ...terminal.log import open_log
-from ...terminal.options import daemon_options, visibility_option
+from ...terminal.options import bundle_option, daemon_options, visibility_option
 from ...terminal.output import output, print_warnings, segment_progress, write_lines
 from ...terminal.printing import counted, say
 
@@ -32,15 +32,7 @@ _REDACTED: Final = (
 
 
 @click.command()
-@click.option(
-    "-o",
-    "--output",
-    "to",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    metavar="FILE",
-    help="*.wsb",
-)
+@bundle_option
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help=f"So many events (default: {LAST_EVENTS}).")
 @click.option("--from", "since", metavar="SEQ|TIME", help="From this event on, or from this time on.")
 @click.option("--to", "until", metavar="SEQ|TIME", help="Up to this event, or this time (default: the last one).")

@@ -33,19 +33,13 @@ def path_command(name: str) -> None:
       vim.opt.runtimepath:prepend(vim.trim(folder))
     end
     """
-    place = str(_installed_folder(name))
-    output({"name": name, "path": place}, place)
-
-
-def _installed_folder(name: str) -> Path:
-    """The folder of `name`, in the installed package or in the clone that it runs from."""
     in_package, in_clone = _PLACES[name]
-    for place in (_PACKAGE / in_package, _PACKAGE.parents[1] / in_clone):
-        if place.is_dir():
-            return place
-    raise SettingsInvalid(
-        f"This installation has no {name} plugin.", hint="Run `pip install .` in a clone: its wheel has it."
-    )
+    places = (_PACKAGE / in_package, _PACKAGE.parents[1] / in_clone)
+    if (place := next(filter(Path.is_dir, places), None)) is None:
+        raise SettingsInvalid(
+            f"This installation has no {name} plugin.", hint="Run `pip install .` in a clone: its wheel has it."
+        )
+    output({"name": name, "path": str(place)}, str(place))
 
 
 VARIABLE = "_WORKSPACED_COMPLETE"

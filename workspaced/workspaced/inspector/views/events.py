@@ -1,7 +1,7 @@
 """A list of events, page by page in both directions, of chosen lanes, notes and clients; how many there were over
 time; and the workspace after one of them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final, Literal, get_args
 
@@ -81,24 +81,28 @@ def events(inspected: Inspected, parameters: EventsParameters) -> Events:
     Raises:
         InvalidArgument: the limit or a lane makes no sense, or both `from` and `before` are given.
     """
-    log, wanted = inspected.log, _Filter(parameters)
+    if not 1 <= parameters.limit <= ROWS_MAX:
+        raise InvalidArgument(f"Expected a limit from 1 to {ROWS_MAX}, got {parameters.limit}.")
+    if parameters.from_ is not None and parameters.before is not None:
+        raise InvalidArgument("Expected `from` or `before`, got both.")
+    log, types, passes = inspected.log, types_of(parameters.lanes), _filter(parameters)
     backwards = parameters.before is not None
     begin = parameters.before if parameters.before is not None else parameters.from_ or 1
     place = {"before": begin} if backwards else {"after": begin - 1}
     passed: list[Event] = []
     edge, scanned = begin, 0
-    for event in islice(log.events_of(wanted.types, **place), SCANNED_MAX):
+    for event in islice(log.events_of(types, **place), SCANNED_MAX):
         scanned += 1
         edge = event.seq if backwards else event.seq + 1
-        if wanted.passes(event):
+        if passes(event):
             passed.append(event)
             if len(passed) == parameters.limit:
                 break
     front, back = (edge, begin) if backwards else (begin, edge)
     return Events(
         [row_of(event) for event in (passed[::-1] if backwards else passed)],
-        next=back if any(log.events_of(wanted.types, after=back - 1)) else None,
-        previous=front if any(log.events_of(wanted.types, before=front)) else None,
+        next=back if any(log.events_of(types, after=back - 1)) else None,
+        previous=front if any(log.events_of(types, before=front)) else None,
         scanned=scanned,
     )
 
@@ -151,27 +155,16 @@ def types_of(lanes: str) -> set[str] | None:
     return {entry.name for entry in CATALOGUE.values() if entry.lane in names} if names else None
 
 
-class _Filter:
-    """Whether an event passes."""
+def _filter(parameters: EventsParameters) -> Callable[[Event], bool]:
+    """Whether an event of the wanted types passes."""
+    note, source = parameters.note.casefold(), parameters.source.casefold()
 
-    def __init__(self, parameters: EventsParameters) -> None:
-        """
-        Raises:
-            InvalidArgument: the parameters make no sense.
-        """
-        if not 1 <= parameters.limit <= ROWS_MAX:
-            raise InvalidArgument(f"Expected a limit from 1 to {ROWS_MAX}, got {parameters.limit}.")
-        if parameters.from_ is not None and parameters.before is not None:
-            raise InvalidArgument("Expected `from` or `before`, got both.")
-        self.types = types_of(parameters.lanes)
-        """Types of events that can pass; None: all."""
-        self._note = parameters.note.casefold()
-        self._source = parameters.source.casefold()
-
-    def passes(self, event: Event) -> bool:
-        if self._source and not _holds((event.source, who(event)), self._source):
+    def passes(event: Event) -> bool:
+        if source and not _holds((event.source, who(event)), source):
             return False
-        return not self._note or _holds(notes_named(event), self._note)
+        return not note or _holds(notes_named(event), note)
+
+    return passes
 
 
 def _holds(names: Iterable[str], part: str) -> bool:
