@@ -75,9 +75,14 @@ def connected() -> list[Connected]:
 def _of(runtime: str, spec: Runtime) -> Connected:
     connections: list[Connection] = []
     problems: list[str] = []
-    for find in (_servers, _hooks):
+    places = [(spec.servers.path(), _servers), *([(spec.hooks.path(), _hooks)] if spec.hooks is not None else [])]
+    for path, find in places:
         try:
-            connections += find(spec)
+            text = read(path) or ""
+            check_is_read(spec, path, text)
+            connections += find(spec, path, text)
+        except Unmergeable as error:
+            problems.append(f"{path} {error}.")
         except SettingsInvalid as error:
             problems.append(error.message)
     return Connected(runtime, is_installed(spec), tuple(connections), tuple(problems))
@@ -94,27 +99,14 @@ def is_installed(spec: Runtime) -> bool:
         return False
 
 
-def _servers(spec: Runtime) -> list[Connection]:
-    path = spec.servers.path()
-    text = read(path)
-    try:
-        check_is_read(spec, path, text or "")
-        found = servers.find(spec.servers, servers.parse(spec.servers, text or ""))
-    except Unmergeable as error:
-        raise SettingsInvalid(f"{path} {error}.") from None
+def _servers(spec: Runtime, path: Path, text: str) -> list[Connection]:
+    found = servers.find(spec.servers, servers.parse(spec.servers, text))
     return [Connection("mcp", path, _printable(each.name), each.command) for each in found]
 
 
-def _hooks(spec: Runtime) -> list[Connection]:
-    if spec.hooks is None:
-        return []
-    path = spec.hooks.path()
-    text = read(path)
-    try:
-        check_is_read(spec, path, text or "")
-        found = hooks.find(spec.hooks, json_text.parse(text or ""))
-    except Unmergeable as error:
-        raise SettingsInvalid(f"{path} {error}.") from None
+def _hooks(spec: Runtime, path: Path, text: str) -> list[Connection]:
+    assert spec.hooks is not None
+    found = hooks.find(spec.hooks, json_text.parse(text))
     lines = {each.line: each.command for each in found}
     events = {line: ", ".join(each.event for each in found if each.line == line) for line in lines}
     return [Connection("hook", path, _printable(events[line]), command) for line, command in lines.items()]

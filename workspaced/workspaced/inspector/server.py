@@ -65,12 +65,7 @@ def application(api: Api) -> Starlette:
     """The page, its files and its API; `Access` stands in front of it."""
     return Starlette(
         routes=[WebRoute("/", _page), Mount("/static", StaticFiles(directory=_STATIC)), Mount(API, api)],
-        exception_handlers={
-            Refusal: _refused,
-            WorkspacedError: _failed,
-            HTTPException: _no_such_path,
-            Exception: _broken,
-        },
+        exception_handlers=dict.fromkeys((Refusal, WorkspacedError, HTTPException, Exception), _failed),
     )
 
 
@@ -78,36 +73,23 @@ async def _page(_request: Request) -> Response:
     return FileResponse(_STATIC / "index.html")
 
 
-# Starlette types its handlers by Exception.
-
-
-def _refused(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
-    return Response(error.body, status_code=error.status, media_type="application/json")
-
-
 def _failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, WorkspacedError)
-    return _refused(request, refusal_of(error))
+    match error:
+        case Refusal():
+            refusal = error
+        case WorkspacedError():
+            refusal = refusal_of(error)
+        case HTTPException():
+            from .routes import ROUTES
+            from .tail import TAIL_PATH
 
-
-def _no_such_path(request: Request, error: Exception) -> Response:
-    from .routes import ROUTES
-    from .tail import TAIL_PATH
-
-    assert isinstance(error, HTTPException)
-    hint = "The paths of the API: " + ", ".join((*(each.path for each in ROUTES), TAIL_PATH)) + "."
-    refusal = Refusal(
-        error.status_code, "UNKNOWN_PATH", f"There is no {request.method} {request.url.path[:200]}.", hint
-    )
-    return _refused(request, refusal)
-
-
-def _broken(request: Request, error: Exception) -> Response:
-    logger.error("a view failed", exc_info=error)
-    return _refused(
-        request, Refusal(500, "INTERNAL", "The inspector failed.", "Please report it, with this address.")
-    )
+            what = f"There is no {request.method} {request.url.path[:200]}."
+            hint = "The paths of the API: " + ", ".join((*(each.path for each in ROUTES), TAIL_PATH)) + "."
+            refusal = Refusal(error.status_code, "UNKNOWN_PATH", what, hint)
+        case _:
+            logger.error("a view failed", exc_info=error)
+            refusal = Refusal(500, "INTERNAL", "The inspector failed.", "Please report it, with this address.")
+    return Response(refusal.body, status_code=refusal.status, media_type="application/json")
 
 
 _INSPECTOR_IDLE_S: Final = 600.0
