@@ -307,10 +307,7 @@ class Publishing:
 
     def record_end(self, actions: list[Action]) -> None:
         """Queues the ends of writes, without a sync of their own: a crash before it costs a look at the files."""
-        try:
-            self.writer.submit(actions, OWN_SOURCE, lambda _outcome: None, buffered=True)
-        except WorkspacedError as error:
-            logger.warning("the end of %d writes is not recorded: %s", len(actions), error)
+        self._queue(actions, "the end of %d writes is not recorded", len(actions), buffered=True)
 
     def record_findings(self, actions: list[Action]) -> None:
         """Queues findings about the visibility of notes. During a pause only those that withhold a note: no other
@@ -319,17 +316,18 @@ class Publishing:
         def plan(now: Planned) -> list[Action]:
             return [each for each in actions if now.state.paused is None or type(each.data) is not c.NoteShown]
 
-        try:
-            self.writer.submit(plan, OWN_SOURCE, lambda _outcome: None)
-        except WorkspacedError as error:
-            logger.warning("what was found of %d notes is not recorded: %s", len(actions), error)
+        self._queue(plan, "what was found of %d notes is not recorded", len(actions))
 
     def record_call(self, called: c.ToolCalled) -> None:
         """Queues a call of a tool, without a sync of its own."""
-        try:  # Fire and forget: a failed append is already reported by the log.
-            self.writer.submit([Action(called)], OWN_SOURCE, lambda _outcome: None, buffered=True)
+        self._queue([Action(called)], "call of %s not recorded", called.tool, buffered=True)
+
+    def _queue(self, actions: list[Action] | Plan, failure: str, about: object, *, buffered: bool = False) -> None:
+        """Fire and forget: a failed append is already reported by the log."""
+        try:
+            self.writer.submit(actions, OWN_SOURCE, lambda _outcome: None, buffered=buffered)
         except WorkspacedError as error:
-            logger.warning("call of %s not recorded: %s", called.tool, error)
+            logger.warning(f"{failure}: %s", about, error)
 
     def wait_until_written(self) -> None:
         """Blocks until the log holds all that is queued. Returns at once if the log accepts nothing."""
