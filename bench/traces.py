@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from workspaced import replay
-from workspaced.settings.traces import TracesSettings
+from workspaced.settings.settings import TracesSettings
 from workspaced.traces.live import LiveTraces
 from workspaced.traces.wire import TextsFrom
 from workspaced_events.schema.catalogue import Event

@@ -17,6 +17,8 @@ TARGET: Final = Path(__file__).parents[2] / "workspaced" / "workspaced" / "clien
 _TOOLS: Final = sorted(EVERY_TOOL.values(), key=lambda tool: tool.name)
 _SCALARS: Final = {"string": "str", "integer": "int", "boolean": "bool"}
 _KEYWORDS: Final = {"from": "from_"}
+_OF_ANY_MOMENT: Final = ("at", "minSeq")
+"""Arguments of each tool that tells of any moment."""
 _HEAD: Final = '''
 """A method for each tool, whose answer is a struct of `workspaced_tools.answers`.
 
@@ -55,6 +57,14 @@ def _typed(answer: dict[str, Any], type_: type[A]) -> A:
 def _given(arguments: Any) -> dict[str, Any]:
     """The arguments under the tool's own names; those that are None are left out."""
     return {{_NAMES.get(name, name): value for name, value in arguments.items() if value is not None}}
+
+
+class MomentArguments(TypedDict, total=False):
+    """Of each tool that tells of any moment."""
+
+    at: int | str | None
+    min_seq: int | None
+
 '''
 
 
@@ -73,10 +83,12 @@ def _field(name: str) -> str:
 def _arguments(tool: Tool[Any]) -> Iterator[str]:
     """The class of a tool's arguments."""
     required = tool.input_schema.get("required", [])
-    yield f"class {_class_of(tool)}(TypedDict, total=False):"
+    own = {name: schema for name, schema in tool.input_schema["properties"].items() if name not in _OF_ANY_MOMENT}
+    is_of_any = len(own) < len(tool.input_schema["properties"]) - 1
+    yield f"class {_class_of(tool)}({'MomentArguments' if is_of_any else 'TypedDict'}, total=False):"
     yield f'    """Of `{tool.name}`; see docs/reference/tools.md."""'
     yield ""
-    for name, schema in tool.input_schema["properties"].items():
+    for name, schema in (own if is_of_any else tool.input_schema["properties"]).items():
         kind = _type_of(schema)
         yield f"    {_field(name)}: {f'Required[{kind}]' if name in required else f'{kind} | None'}"
     yield ""

@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "workspaced" / "workspaced"
-DOORS = {"terminal/printing.py", "terminal/logs.py"}
+DOORS = {"terminal/printing.py"}
 BY_RICH = {
     "terminal/output.py": "a progress bar, in words of the program",
     "connecting/start_command.py": "a progress bar, in words of the program",

@@ -13,8 +13,8 @@ from support import session_machine
 from support.crowd import look, verified
 
 from workspaced import Client
+from workspaced.api.conversations import start
 from workspaced.prompts import params
-from workspaced.prompts.start import start
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import to_json

@@ -49,6 +49,7 @@ class Watched:
         self.recorded: list[Action] = []
         active = VaultState(active=ActiveNote(NOTE, "2026-03-01T12:00:00.000000Z"))
         self.state = WorkspaceState(by_vault={NAME: active})
+        self.served.state, self.served.record = lambda: self.state, self.record
 
     async def record(self, actions: list[Action]) -> None:
         self.recorded += actions
@@ -80,8 +81,8 @@ async def watching(path: Path) -> AsyncIterator[Watched]:
     stopping = anyio.Event()
     async with anyio.create_task_group() as tasks:
         watched.served.vault.start()
-        tasks.start_soon(watched.served.watch, lambda: watched.state, watched.record, stopping)
-        tasks.start_soon(watched.served.settle, lambda: watched.state, watched.record)
+        tasks.start_soon(watched.served.watch, stopping)
+        tasks.start_soon(watched.served.settle)
         try:
             await watched.until_watching()
             watched.served.visibility_checker.named([NOTE])

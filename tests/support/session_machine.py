@@ -20,11 +20,11 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from workspaced.calls.calls import ToolAnswer
-from workspaced.recording.sweeper import Sweeper
+from workspaced.recording.call_recorder import Sweeper
 from workspaced.service.service import Service
 from workspaced.service.upkeep import expire_tabs, reconcile
 from workspaced.settings.link import LinkSettings
-from workspaced.settings.traces import TracesSettings
+from workspaced.settings.settings import TracesSettings
 from workspaced.traces.live import LiveTraces
 from workspaced.traces.wire import TextsFrom
 from workspaced.vaults.registration import registrations

@@ -19,8 +19,7 @@ import pytest
 from support import provider_parts
 
 from workspaced.overlay.asking import form_of, inserted, insertions
-from workspaced.overlay.json_places import Unreadable
-from workspaced.overlay.request import MESSAGES, TAG, ChatRequest, Form, read_request
+from workspaced.overlay.request import MESSAGES, TAG, ChatRequest, Form, Unreadable, read_request
 
 FOLDER = Path(__file__).parent / "requests"
 CASES = sorted(FOLDER.rglob("*.toml"))

@@ -78,12 +78,6 @@ class SocketUnusable(WorkspacedError):
     code = "SOCKET_UNUSABLE"
 
 
-class WorkspaceNotNamed(WorkspacedError):
-    """A write to a daemon that was neither named nor is the default one; `workspace` is its name."""
-
-    code = "WORKSPACE_NOT_NAMED"
-
-
 class SettingsInvalid(WorkspacedError):
     code = "INVALID_ARGUMENT"
 
@@ -105,16 +99,6 @@ class PackageMissing(WorkspacedError):
         wanted = [package for package, _, marker in every if marker.strip() == f"extra == '{extra}'"]
         command = shlex.join(installation_of(*wanted))
         super().__init__(f"{what} needs packages that are not installed.", hint=f"Install them: {command}")
-
-
-class NotDelivered(WorkspacedError):
-    """A receiver of traces did not take all spans; `sent` and `dropped` count them."""
-
-    code = "NOT_DELIVERED"
-
-
-class ServiceFailed(WorkspacedError):
-    code = "SERVICE_FAILED"  # the system's manager of services refused a command
 
 
 class UnknownConversation(WorkspacedError):

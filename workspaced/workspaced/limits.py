@@ -54,7 +54,7 @@ NONBLOCKING_CALL_S: Final = 0.05
 NONBLOCKING_PAUSE_S: Final = 60.0
 """The longest such while; it begins at some tenths of a second (see vaults/served_vault.py)."""
 
-# Answers that are kept with what they rest on (calls/traced_answers.py).
+# Answers that are kept with what they rest on (calls/answers.py).
 TRACES_MAX: Final = 32
 TRACES_BYTES_MAX: Final = 4 * 1024 * 1024
 """With the notes that they hold, which most often are those of the content cache."""

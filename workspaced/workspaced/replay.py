@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -160,11 +160,7 @@ class Log:
         return self._events[seq - before - 1]
 
     def events_of(
-        self,
-        types: Collection[str] | None = None,
-        *,
-        after: int | None = None,
-        before: int | None = None,
+        self, types: Collection[str] | None = None, *, after: int | None = None, before: int | None = None
     ) -> Iterator[Event]:
         """Events of some types, one by one, without reading the others.
 
@@ -402,7 +398,7 @@ class Moment:
             self.state,
             self.time,
             PastVault(past, _nothing, withheld_image=_nothing),
-            _History(self._past, vault, self.seq),
+            HistoryAt(self._past.visits_at, vault, self.seq),
             PastVersions(self._past, self._recordings, vault, self._place, _nothing),
             prompts,
             level="all",
@@ -546,16 +542,15 @@ class Prompt:
         return rebuild_supposing(self.event.data, self._conversation(), texts_in(self._part.blob), notes or {})
 
 
-class _History:
+class HistoryAt(NamedTuple):
     """Implements `HistoryPort` at one moment."""
 
-    def __init__(self, past: IndexedPast, vault: VaultId, seq: int) -> None:
-        self._past = past
-        self._vault = vault
-        self._seq = seq
+    visits_at: Callable[[int, VaultId], Sequence[Visit]]
+    vault: VaultId
+    seq: int
 
     def visits(self) -> Sequence[Visit]:
         try:
-            return self._past.visits_at(self._seq, self._vault)
+            return self.visits_at(self.seq, self.vault)
         except StateNotRetained:
             raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.") from None

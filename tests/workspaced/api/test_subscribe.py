@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from support import session_machine
 
+from workspaced.api.state_and_log import Subscription
 from workspaced.limits import GAP_EVENTS, RECENT_EVENTS, SUBSCRIPTIONS_PER_CONNECTION_MAX, UNREAD_S
-from workspaced.service.subscriptions import Subscription
 
 ACTIVE = "active_note_set"
 

@@ -51,6 +51,10 @@ def test_a_bundle_of_a_running_daemon_holds_the_calls_it_answered_just_now(daemo
     done = running.cli("bundle", "-o", "bug.wsb")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
+    for begin, end in (("5", "3"), ("2026-03-02", "2026-03-01T12:00:00Z")):
+        refused = running.cli("bundle", "-o", "none.wsb", "--from", begin, "--to", end)
+        assert refused.returncode == 2, refused.stderr
+        assert f"--from {begin} comes after --to {end}" in refused.stderr
     running.stop()
     shutil.rmtree(running.vault)
     shutil.rmtree(running.data)

@@ -154,7 +154,7 @@ def test_each_command_is_run_or_named_with_a_reason(used: Any) -> None:
 
 
 def test_nor_does_the_log_of_a_program() -> None:
-    logs = "import logging; from workspaced.terminal import logs; logs.log_to_stderr()"
+    logs = "import logging; from workspaced.terminal.printing import log_to_stderr; log_to_stderr()"
     code = f"{logs}; logging.warning({EVIL!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert_harmless(done.stderr)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from workspaced.evals.check import Check
+from workspaced.evals.fork_command import Check
 from workspaced_events.errors import WorkspacedError
 
 

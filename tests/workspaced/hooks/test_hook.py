@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support import DATA
 
-from workspaced.hooks.runtimes import RUNTIMES, moment
+from workspaced.hooks.hook import RUNTIMES, moment
 
 from .conftest import NOTES
 

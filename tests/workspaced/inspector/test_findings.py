@@ -8,7 +8,7 @@ from support.inspector import Inspector
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
-from workspaced.inspector.views.found.findings import FindingsParameters, findings
+from workspaced.inspector.views.findings import FindingsParameters, findings
 from workspaced_events.schema.catalogue import NoteFile
 
 KICKOFF = "projects/ferrybook/Kickoff.md"

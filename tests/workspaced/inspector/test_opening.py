@@ -16,7 +16,7 @@ from support.random_log import random_log
 from support.stored_logs import as_directory, as_export
 
 from workspaced.inspector.inspected import Inspected
-from workspaced.inspector.open_log import OpenLog
+from workspaced.inspector.inspecting import OpenLog
 from workspaced.inspector.subject import Subject
 from workspaced_events.errors import LogUnreadable
 from workspaced_events.projections.workspace_fold import fold_all

@@ -14,7 +14,7 @@ from support.inspector import Inspector, environment_in
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
-from workspaced.finding.files import bundle_of
+from workspaced.finding.command import bundle_of
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.log_slice import cut
 from workspaced_events.replay.open import open_source

@@ -93,6 +93,8 @@ def test_on_an_mcp_connection_of_ours_only_hello_and_status_work(peer: Any) -> N
     for method in ("state", "publish", "log", "subscribe", "shutdown", "share", "nothing"):
         refused = peer.error(f"workspaced/{method}")
         assert refused["code"] == -32601 and "MCP connection" in refused["message"]
+        exists = "workspaced/hello, workspaced/status" if method == "nothing" else "Open another connection"
+        assert f"workspaced/{method}" in refused["message"] and exists in refused["data"]["hint"]
 
 
 # -- what 2026-07-28 asks of requests and results --

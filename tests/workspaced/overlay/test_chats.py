@@ -24,7 +24,7 @@ from support.written_chats import REMINDER, WRITERS, Said, text
 from workspaced.api.routes import METHODS
 from workspaced.overlay.asking import METHOD
 from workspaced.overlay.request import MESSAGES, TAG, Form
-from workspaced.proxy.context import Outcome, with_context
+from workspaced.proxy.application import Outcome, with_context
 
 FORMS: tuple[Form, ...] = get_args(Form)
 NOTES = ("n0.md", "n1.md", "n2.md", "n3.md")

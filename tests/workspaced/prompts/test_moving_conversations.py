@@ -12,8 +12,7 @@ from workspaced.calls.answers import Answers, Present, Seen
 from workspaced.errors import UnknownConversation
 from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
 from workspaced.prompts import params
-from workspaced.prompts.assemble import Prompted, assemble
-from workspaced.prompts.attempts import ConversationChanged
+from workspaced.prompts.assemble import ConversationChanged, Prompted, assemble
 from workspaced.prompts.commands import add_messages, end, start_plan
 from workspaced.prompts.message_commands import nothing_uploaded
 from workspaced.vaults.served_vault import WithheldDuringRead

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.profiles import examples
 
 from workspaced.limits import SWEEP_INTERVAL_S
-from workspaced.recording.sweeper import Sweeper
+from workspaced.recording.call_recorder import Sweeper
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, verify
@@ -166,7 +166,7 @@ def test_a_sweep_is_due_after_an_hour_or_when_much_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.monotonic()
-    monkeypatch.setattr("workspaced.recording.sweeper.time.monotonic", lambda: now)
+    monkeypatch.setattr("workspaced.recording.call_recorder.time.monotonic", lambda: now)
     store = EvictableBlobStore(tmp_path)
     sweeper = Sweeper(store, bytes_max=8_000, days_max=1)
     sweeper.turn()

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
-from workspaced.ipc.framing import mended
-from workspaced.ipc.jsonrpc import readable_ids
+from workspaced.ipc.jsonrpc import mended, readable_ids
 
 texts = st.text(st.characters() | st.sampled_from('\ud83d\ude00\udfff\\"{}[]'), max_size=12)
 values = st.recursive(

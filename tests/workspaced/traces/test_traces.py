@@ -341,7 +341,7 @@ def test_a_url_that_is_no_receivers_is_refused(daemon: Any, capfd: pytest.Captur
 def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("workspaced.settings.traces.find_spec", lambda _package: None)
+    monkeypatch.setattr("workspaced.settings.settings.find_spec", lambda _package: None)
     assert run(["traces", "nothing.wsb", "--otlp", "http://h"]) == 1
     assert "[PACKAGE_MISSING]" in capfd.readouterr().err
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from workspaced.vaults.timely_answers import TimelyAnswers
+from workspaced.vaults.served_vault import TimelyAnswers
 
 
 @pytest.fixture

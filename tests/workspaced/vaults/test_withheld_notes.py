@@ -18,7 +18,6 @@ from support.tool_fixtures import later_ns
 from workspaced.vaults.served_vault import ServedVault
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
-from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema.catalogue import NoteShown, NoteWithheld
 from workspaced_tools.limits import SETTLE_S
@@ -483,9 +482,7 @@ async def test_who_waits_for_notes_to_settle_waits_for_a_check_that_another_thre
     assert has_read.wait(PATIENCE_S) and vault.due_s() is None
     threading.Timer(0.1, go_on.set).start()
 
-    async def record(_actions: list[Action]) -> None: ...
-
-    await served.settled(WorkspaceState, record)
+    await served.settled()
     assert vault.index.ids() == ["new.md"]
     other.join()
     vault.close()

@@ -74,7 +74,7 @@ class AsyncContextTransport(httpx2.AsyncBaseTransport):
             with CancelScope(shield=True):
                 await response.stream.aclose()
             raise
-        response.stream = _AsyncStream(response.stream, overlay)
+        response.stream = _Stream(response.stream, overlay)
         return response
 
     async def aclose(self) -> None:
@@ -99,10 +99,10 @@ def _with_body(request: httpx2.Request, body: bytes) -> httpx2.Request:
     )
 
 
-class _Stream(httpx2.SyncByteStream):
-    """An answer as it passes."""
+class _Stream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """An answer as it passes, read in the way of its transport."""
 
-    def __init__(self, stream: httpx2.SyncByteStream, overlay: Overlay) -> None:
+    def __init__(self, stream: Any, overlay: Overlay) -> None:
         self._stream = stream
         self._overlay = overlay
 
@@ -114,14 +114,6 @@ class _Stream(httpx2.SyncByteStream):
     def close(self) -> None:
         self._stream.close()
         self._overlay.finish()
-
-
-class _AsyncStream(httpx2.AsyncByteStream):
-    """As `_Stream`."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, overlay: Overlay) -> None:
-        self._stream = stream
-        self._overlay = overlay
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for data in self._stream:

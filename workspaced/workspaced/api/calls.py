@@ -1,4 +1,5 @@
-"""`workspaced/calls`, `workspaced/call`, `workspaced/clients`: recorded calls, what agents asked and were shown.
+"""`workspaced/calls`, `workspaced/call`, `workspaced/clients`: recorded calls, what agents asked and were shown;
+and `workspaced/judge`: what the user says of an answer.
 
 A call is recorded shortly after its answer. The methods first wait for that, so they find every answered call.
 """
@@ -9,8 +10,10 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from workspaced_events.journal.actions import Action
 from workspaced_events.replay.backward_scan import PastEvents
-from workspaced_events.schema.catalogue import ContextVolunteered, Event, ToolCalled
+from workspaced_events.schema.catalogue import ContextVolunteered, Event, ToolCalled, Verdict
+from workspaced_tools.recording.judgements import judgement_of
 from workspaced_tools.recording.recorded_calls import Wanted, checked_call, listed, recorded_call
 
 from ..ipc.jsonrpc import RequestId
@@ -18,6 +21,27 @@ from ..ipc.params import Params
 from ..limits import CLIENTS_LISTED_MAX, LAST_SEEN_EVENTS_MAX
 from ..service.service import Service
 from ..service.session import Method, Session
+
+
+class Judge(Params, frozen=True):
+    of: Annotated[int, Meta(ge=1)]
+    """The sequence of a prompt or a call."""
+    verdict: Verdict
+    wanted: str | None = None
+    """What a right answer says; a wrong one must have it."""
+    why: str | None = None
+
+
+async def judge(session: Session, _id: RequestId | None, params: Judge) -> Any:
+    service = session.service
+    await service.threads.run(service.wait_until_recorded)
+    events = await service.threads.run(service.log.read, params.of, 1)
+    event = events[0] if events else None
+    judged = judgement_of(event, params.of, params.verdict, params.wanted, params.why)
+    vault = event.vault if event is not None else None
+    (receipt,) = await service.publishing.record([Action(judged, vault=vault)], session.client)
+    return {"seq": receipt.seq, "clock": service.tail.clock()}
+
 
 CALLS_MAX: Final = 1_000
 _PAGE_EVENTS: Final = 1_000
@@ -128,4 +152,5 @@ METHODS: Final = {
     "workspaced/calls": Method(Calls, calls, works_paused=True),
     "workspaced/call": Method(Call, call, works_paused=True),
     "workspaced/clients": Method(Clients, clients, works_paused=True),
+    "workspaced/judge": Method(Judge, judge, writes=True),
 }

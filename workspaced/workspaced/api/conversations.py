@@ -4,13 +4,18 @@ When a method answers, its changes are synced, and the next prompt holds them.
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
+from workspaced_events.ids import ConversationId, VaultId, uuid7
 from workspaced_events.journal.actions import Plan
 from workspaced_events.limits import ID_CHARS_MAX
+from workspaced_events.projections.conversations import Conversation
+from workspaced_tools.errors import NotRecorded, ToolError
 from workspaced_tools.prompts.providers.tool_definitions import kept_form
+from workspaced_tools.prompts.sources.environment import environment, is_memory_index, memory_index
 
 from ..ipc.jsonrpc import RequestId
 from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, UNCHANGED_REASONS_MAX
@@ -18,10 +23,49 @@ from ..overlay.overlays import Asked
 from ..overlay.request import Form
 from ..prompts import commands, transfer
 from ..prompts import params as p
-from ..prompts import start as starting
 from ..prompts.assemble import assemble
+from ..prompts.commands import named_vault, start_plan, vault_of
 from ..service.service import Service
 from ..service.session import Method, Session
+
+
+async def begun(service: Service, params: p.Start, caller: str) -> ConversationId:
+    """Begins a conversation, or changes its settings.
+
+    Raises:
+        WorkspacedError: the parameters are invalid; there is no such vault, or the conversation belongs to
+            another one; SharingOff if the caller may not be shown the environment.
+    """
+    conversation = ConversationId(params.conversation or uuid7())
+    before = service.tail.state.conversations.by_id.get(conversation)
+    described, index = "", ""
+    if params.environment:
+        state = service.tail.state
+        named = named_vault(state, params.vault, before) if params.vault is not None else None
+        vault = named or vault_of(state, before)
+        described = await service.calls.with_view(lambda view, _withheld: environment(view), caller, vault)
+        if not params.memory:
+            index = await service.threads.run_writing(_memory_index, service, conversation, before, caller, vault)
+    plan = start_plan(params, conversation, described, index)
+    await service.publishing.record(plan, caller, size_bytes=p.bytes_of(params))
+    return conversation
+
+
+def _memory_index(
+    service: Service, conversation: ConversationId, before: Conversation | None, caller: str, vault: VaultId | None
+) -> str:
+    """The index of the memory as it is, or as it was when the conversation began. Blocks."""
+    if before is not None:
+        former = [each.text_sha256 for each in before.settings.sections if each.name == "memory"]
+        with suppress(NotRecorded):  # It was forgotten.
+            return next((text for text in map(service.texts, former) if is_memory_index(text)), "")
+        return ""
+    if not service.memory.is_set or service.tail.state.sharing_of(caller) != "all":
+        return ""
+    with suppress(ToolError):  # The folder cannot be read, so nothing of it is named.
+        return memory_index(service.memory.files(vault), conversation)
+    return ""
+
 
 _TURNS_PER_REQUEST_MAX: Final = 7_000
 """Of a chat; as many as a line of the socket holds."""
@@ -36,8 +80,8 @@ class PutBlob(p.Params, frozen=True):
 
 
 def put_blob(session: Session, _id: RequestId | None, params: PutBlob) -> Any:
-    put = session.service.uploads.put(session.client, params.upload, params.text, last=params.last)
-    return {"bytes": put.bytes} if put.sha256 is None else {"bytes": put.bytes, "sha256": put.sha256}
+    size, sha256 = session.service.uploads.put(session.client, params.upload, params.text, last=params.last)
+    return {"bytes": size} if sha256 is None else {"bytes": size, "sha256": sha256}
 
 
 def recording(plan_of: Callable[[Any], Plan]) -> Callable[[Session, RequestId | None, Any], Any]:
@@ -60,7 +104,7 @@ def answering(
 
 async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any:
     service = session.service
-    conversation = await starting.start(service, params, session.client)
+    conversation = await begun(service, params, session.client)
     answer: dict[str, Any] = {"conversation": conversation, "clock": service.tail.clock()}
     if not_kept := kept_form(params.tools or [])[1]:
         what = ", ".join(not_kept)

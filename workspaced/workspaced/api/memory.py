@@ -7,7 +7,6 @@ from msgspec import Meta
 
 from workspaced_events.replay.backward_scan import PastEvents
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import Event
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
@@ -79,25 +78,14 @@ def writes_before(events: PastEvents, before: int | None, limit: int) -> list[Wr
         if type(event.data) is c.MemoryWriteEnded:
             ends[event.data.write] = event.data.outcome
         elif type(event.data) is c.MemoryWritten and (before is None or event.seq < before):
-            found.append(_write(event, ends.get(event.seq)))
+            data = event.data
+            paths = (data.note, data.from_, event.vault)
+            texts = (data.former_sha256, data.text_sha256)
+            outcome = ends.get(event.seq)
+            found.append(
+                Write(event.seq, event.time, data.client, data.command, *paths, *texts, data.undoes, outcome)
+            )
     return found[::-1]
-
-
-def _write(event: Event, outcome: str | None) -> Write:
-    data: c.MemoryWritten = event.data
-    return Write(
-        seq=event.seq,
-        time=event.time,
-        client=data.client,
-        command=data.command,
-        path=data.note,
-        from_=data.from_,
-        vault=event.vault,
-        former_sha256=data.former_sha256,
-        text_sha256=data.text_sha256,
-        undoes=data.undoes,
-        outcome=outcome,
-    )
 
 
 METHODS: Final = {

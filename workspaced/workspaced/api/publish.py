@@ -1,6 +1,7 @@
 """Methods that publish actions and snapshots of views, and warn of notes that the vault does not hold."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any, Final
 
 import anyio
@@ -120,7 +121,7 @@ async def missing_notes(
         if served is None:
             continue
         try:
-            warnings += await service.calls.with_view(_Missing(served, notes), caller, vault)
+            warnings += await service.calls.with_view(partial(_missing, served, notes), caller, vault)
         except SharingOff:
             continue
     return sorted(warnings, key=lambda each: each.seq)
@@ -140,28 +141,17 @@ def _named(
     return named
 
 
-class _Missing:
-    """Finds the missing ones of `notes` through a client's view of their vault."""
-
-    def __init__(self, served: ServedVault, notes: dict[NoteId, int]) -> None:
-        self._served = served
-        self._notes = notes
-
-    def __call__(self, view: View, _withheld: Verdicts) -> list[MissingNote]:
-        notes = list(self._notes)
-        found = view.vault.ask(Read(notes)) if notes else []
-        return [
-            self._warning(view, note)
-            for note, each in zip(notes, found, strict=True)
-            if isinstance(each, NoteFailure) and each.code == "NOTE_NOT_FOUND" and not self._is_withheld(note)
-        ]
-
-    def _is_withheld(self, note: NoteId) -> bool:
-        return any(reason.kind != "unknown" for reason in self._served.vault.why(note))
-
-    def _warning(self, view: View, note: NoteId) -> MissingNote:
-        message = f"The vault {self._served.id} holds no note {note!r}; the action is recorded all the same."
-        return MissingNote(self._notes[note], note, message, _near(view, note))
+def _missing(
+    served: ServedVault, notes: dict[NoteId, int], view: View, _withheld: Verdicts
+) -> Iterator[MissingNote]:
+    """The missing ones of `notes`, through a client's view of their vault."""
+    found = view.vault.ask(Read(list(notes))) if notes else []
+    for (note, seq), each in zip(notes.items(), found, strict=True):
+        if not isinstance(each, NoteFailure) or each.code != "NOTE_NOT_FOUND":
+            continue
+        if all(reason.kind == "unknown" for reason in served.vault.why(note)):  # else it is withheld
+            message = f"The vault {served.id} holds no note {note!r}; the action is recorded all the same."
+            yield MissingNote(seq, note, message, _near(view, note))
 
 
 def _near(view: View, note: NoteId) -> list[NoteRef]:

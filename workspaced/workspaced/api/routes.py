@@ -7,22 +7,10 @@ from typing import Final
 
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..service.session import Method
-from . import (
-    calls,
-    conversations,
-    daemon,
-    editing,
-    judging,
-    link,
-    memory,
-    publish,
-    sharing,
-    state_and_log,
-    volunteering,
-)
+from . import calls, conversations, daemon, editing, link, memory, publish, sharing, state_and_log, volunteering
 
 _MODULES: Final = (
-    *(daemon, publish, state_and_log, editing, calls, judging, sharing, volunteering, memory, conversations, link),
+    *(daemon, publish, state_and_log, editing, calls, sharing, volunteering, memory, conversations, link),
 )
 METHODS: Final[dict[str, Method]] = {
     **{name: method for module in _MODULES for name, method in module.METHODS.items()},

@@ -25,20 +25,30 @@ class Target(NamedTuple):
     """The tools that the agent's list shows: `core` or `all`."""
 
 
+def plain_options(arguments: Sequence[str], *names: str) -> tuple[list[str], dict[str, list[str]]] | None:
+    """The words that are none of these options, and the values of each; None if the last one lacks its value."""
+    values: dict[str, list[str]] = {name: [] for name in names}
+    words, rest = list[str](), list(arguments)
+    while rest:
+        word, equals, value = rest.pop(0).partition("=")
+        name = word.removeprefix("--")
+        if name == word or name not in values:
+            words.append(word)
+        elif equals or rest:
+            values[name].append(value if equals else rest.pop(0))
+        else:
+            return None
+    return words, values
+
+
 def target_of(arguments: Sequence[str]) -> Target | None:
     """Parses plain arguments; None if there are others, which the full command line handles."""
-    names = {"--socket": "socket_path", "--workspace": "workspace", "--vault": "vaults", "--tools": "tools"}
-    values_of: dict[str, list[str]] = {name: [] for name in names.values()}
-    rest = list(arguments)
-    while rest:
-        option, equals, value = rest.pop(0).partition("=")
-        if option not in names or not (equals or rest):
-            return None
-        values_of[names[option]].append(value if equals else rest.pop(0))
-    if not CHOICES.issuperset(values_of["tools"]):
+    parsed = plain_options(arguments, "socket", "workspace", "vault", "tools")
+    if parsed is None or parsed[0] or not CHOICES.issuperset(parsed[1]["tools"]):
         return None
-    last = {name: values[-1] for name, values in values_of.items() if values and name != "vaults"}
-    return Target(**last, vaults=tuple(values_of["vaults"]))
+    last = {name: values[-1] for name, values in parsed[1].items() if values}
+    vaults = tuple(parsed[1]["vault"])
+    return Target(last.get("socket"), last.get("workspace"), vaults, last.get("tools"))
 
 
 def connect(target: Target) -> tuple[socket.socket, str]:

@@ -139,12 +139,7 @@ class Calls:
         return await self.with_views(lambda shown, _requested: make(*shown), caller, vault)
 
     async def with_views(
-        self,
-        make: Callable[[Seen, Seen], R],
-        caller: str,
-        vault: VaultId | None,
-        *,
-        works_paused: bool = False,
+        self, make: Callable[[Seen, Seen], R], caller: str, vault: VaultId | None, *, works_paused: bool = False
     ) -> R:
         """As `Answers.with_views`, on a thread, with `vault` as the current one.
 

@@ -5,7 +5,7 @@ import importlib
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -40,8 +40,8 @@ GROUPS: Final = {
         "publish": ("cli.workspace.publish", "Publish an action, or actions from standard input."),
         "state": ("cli.workspace.state", "The folded state of the workspace."),
         "watch": ("cli.workspace.state", "Follow events as they are recorded."),
-        "tools": ("cli.workspace.tools", "List the tools agents may call."),
-        "call": ("cli.workspace.tools", "Call a tool as an agent would."),
+        "tools": ("cli.workspace.state", "List the tools agents may call."),
+        "call": ("cli.workspace.state", "Call a tool as an agent would."),
         "context": (
             "cli.prompts.context",
             "What prompts held, layer by layer, and what became of the provider's cache.",
@@ -54,7 +54,7 @@ GROUPS: Final = {
     },
     "Privacy": {
         "share": ("cli.workspace.share", "How much a client of the tools is shown: all, names or none."),
-        "why": ("cli.workspace.why", "Why a note is shown to agents or not."),
+        "why": ("cli.workspace.share", "Why a note is shown to agents or not."),
         "pause": ("journal.command", "Record nothing and answer agents nothing for a while."),
         "resume": ("journal.command", "End a pause."),
         "forget": ("cli.log.forget", "Make the log forget a note, while the daemon is stopped."),
@@ -81,9 +81,9 @@ GROUPS: Final = {
             "lsp.command",
             "A language server for any editor: shows agents what is open, and completes links.",
         ),
-        "completion": ("cli.setup.completion", "Print the script that completes commands and names in a shell."),
+        "completion": ("cli.setup.manual", "Print the script that completes commands and names in a shell."),
         "manual": ("cli.setup.manual", "Print the man page."),
-        "path": ("cli.setup.path", "Print where a part of this installation is, such as the Neovim plugin."),
+        "path": ("cli.setup.manual", "Print where a part of this installation is, such as the Neovim plugin."),
         "schema": ("cli.daemon.schema", "Print or check the JSON Schemas."),
     },
 }
@@ -151,7 +151,8 @@ def run(arguments: list[str] | None = None) -> int:
     Prints every expected error as one line on stderr; with `--json` also as one JSON line on standard output.
     """
     stdout = sys.stdout
-    as_json = _wants_json(sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
     try:
         returned: Any = cli.main(args=arguments, prog_name="workspaced", standalone_mode=False)
         sys.stdout.flush()
@@ -168,43 +169,30 @@ def run(arguments: list[str] | None = None) -> int:
     return returned if isinstance(returned, int) else 0
 
 
-def _wants_json(arguments: list[str]) -> bool:
-    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return "--json" in own
-
-
 def _reader_left() -> int:
     """The reader of our output has closed it (`| head`), which is no error. Silences Python's error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
-class _Failure(NamedTuple):
-    """An error as the command line shows it."""
-
-    code: str
-    message: str
-    hint: str
-    exit: int
-
-
-def _failure(error: Exception) -> _Failure:
+def _failure(error: Exception) -> tuple[str, str, str, int]:
+    """The code of an error, its message, its hint and the exit code."""
     match error:
         case WorkspacedError():
             index = error.details.get("index")
             where = f" (action {index})" if index is not None else ""
-            return _Failure(error.code, f"{error.message}{where}", error.hint, wire(error.code).exit)
+            return (error.code, f"{error.message}{where}", error.hint, wire(error.code).exit)
         case click.UsageError():
             path = error.ctx.command_path if error.ctx is not None else "workspaced"
-            return _Failure("INVALID_ARGUMENT", error.format_message(), f"See `{path} --help`.", error.exit_code)
+            return ("INVALID_ARGUMENT", error.format_message(), f"See `{path} --help`.", error.exit_code)
         case click.ClickException():
-            return _Failure("INTERNAL", error.format_message(), "", error.exit_code)
+            return ("INTERNAL", error.format_message(), "", error.exit_code)
         case UnicodeEncodeError():
             message = "An argument is not valid UTF-8; notes have UTF-8 names."
-            return _Failure("INVALID_ARGUMENT", message, "", 2)
+            return ("INVALID_ARGUMENT", message, "", 2)
         case OSError():
             message = f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")
-            return _Failure("READ_ERROR", message, "", 1)
+            return ("READ_ERROR", message, "", 1)
     raise error
 
 

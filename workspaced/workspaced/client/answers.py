@@ -46,16 +46,21 @@ def _given(arguments: Any) -> dict[str, Any]:
     return {_NAMES.get(name, name): value for name, value in arguments.items() if value is not None}
 
 
-class GetContextManifestArguments(TypedDict, total=False):
-    """Of `get_context_manifest`; see docs/reference/tools.md."""
+class MomentArguments(TypedDict, total=False):
+    """Of each tool that tells of any moment."""
 
-    conversation: str | None
-    message: str | None
     at: int | str | None
     min_seq: int | None
 
 
-class GetCurrentNoteArguments(TypedDict, total=False):
+class GetContextManifestArguments(MomentArguments, total=False):
+    """Of `get_context_manifest`; see docs/reference/tools.md."""
+
+    conversation: str | None
+    message: str | None
+
+
+class GetCurrentNoteArguments(MomentArguments, total=False):
     """Of `get_current_note`; see docs/reference/tools.md."""
 
     include_metadata: bool | None
@@ -64,20 +69,16 @@ class GetCurrentNoteArguments(TypedDict, total=False):
     include_images: bool | None
     max_content_length: int | None
     offset: int | None
-    at: int | str | None
-    min_seq: int | None
 
 
-class GetNavigationHistoryArguments(TypedDict, total=False):
+class GetNavigationHistoryArguments(MomentArguments, total=False):
     """Of `get_navigation_history`; see docs/reference/tools.md."""
 
     limit: int | None
     since_time: str | None
-    at: int | str | None
-    min_seq: int | None
 
 
-class GetNoteByReferenceArguments(TypedDict, total=False):
+class GetNoteByReferenceArguments(MomentArguments, total=False):
     """Of `get_note_by_reference`; see docs/reference/tools.md."""
 
     reference: Required[str]
@@ -90,11 +91,9 @@ class GetNoteByReferenceArguments(TypedDict, total=False):
     include_images: bool | None
     max_content_length: int | None
     offset: int | None
-    at: int | str | None
-    min_seq: int | None
 
 
-class GetNoteDiffArguments(TypedDict, total=False):
+class GetNoteDiffArguments(MomentArguments, total=False):
     """Of `get_note_diff`; see docs/reference/tools.md."""
 
     reference: Required[str]
@@ -102,20 +101,16 @@ class GetNoteDiffArguments(TypedDict, total=False):
     since_time: str | None
     max_content_length: int | None
     offset: int | None
-    at: int | str | None
-    min_seq: int | None
 
 
-class GetRelatedNotesArguments(TypedDict, total=False):
+class GetRelatedNotesArguments(MomentArguments, total=False):
     """Of `get_related_notes`; see docs/reference/tools.md."""
 
     reference: str | None
     limit: int | None
-    at: int | str | None
-    min_seq: int | None
 
 
-class GetWorkspaceContextArguments(TypedDict, total=False):
+class GetWorkspaceContextArguments(MomentArguments, total=False):
     """Of `get_workspace_context`; see docs/reference/tools.md."""
 
     include_content: bool | None
@@ -123,15 +118,10 @@ class GetWorkspaceContextArguments(TypedDict, total=False):
     include_metadata: bool | None
     include_details: bool | None
     max_total_length: int | None
-    at: int | str | None
-    min_seq: int | None
 
 
-class GetWorkspaceSummaryArguments(TypedDict, total=False):
+class GetWorkspaceSummaryArguments(MomentArguments, total=False):
     """Of `get_workspace_summary`; see docs/reference/tools.md."""
-
-    at: int | str | None
-    min_seq: int | None
 
 
 class MemoryArguments(TypedDict, total=False):
@@ -150,7 +140,7 @@ class MemoryArguments(TypedDict, total=False):
     min_seq: int | None
 
 
-class SearchWorkspaceArguments(TypedDict, total=False):
+class SearchWorkspaceArguments(MomentArguments, total=False):
     """Of `search_workspace`; see docs/reference/tools.md."""
 
     query: Required[str]
@@ -158,8 +148,6 @@ class SearchWorkspaceArguments(TypedDict, total=False):
     scope: str | None
     tags: list[str] | None
     folder: str | None
-    at: int | str | None
-    min_seq: int | None
 
 
 _NAMES = {

@@ -22,7 +22,7 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import uuid7
 
 from ..errors import NoDaemon, RemoteError, TimedOut
-from ..ipc.framing import LineSplitter
+from ..ipc.jsonrpc import LineSplitter
 from ..ipc.peer import check_daemon
 from ..limits import ANSWER_BYTES_MAX
 from .answers import AsyncToolMethods

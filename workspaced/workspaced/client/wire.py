@@ -102,7 +102,10 @@ def unwrap(answer: Answer, server: Mapping[str, Any]) -> Any:
         RemoteError: the daemon refused; holds its code, hint and details.
     """
     if answer.error is not None:
-        error = remote_error(answer.error)
+        data = dict(answer.error.get("data") or {})
+        code, hint = str(data.pop("code", "INTERNAL")), str(data.pop("hint", ""))
+        details = {re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower(): value for name, value in data.items()}
+        error = RemoteError(code, str(answer.error.get("message", "")), hint=hint, **details)
         if error.code == "UNKNOWN_METHOD":
             error.hint = _versions(server) + error.hint
         raise error
@@ -115,11 +118,3 @@ def _versions(server: Mapping[str, Any]) -> str:
     return (
         f"The daemon is version {daemon}, this client {__version__}: if it is older, `workspaced stop` ends it. "
     )
-
-
-def remote_error(error: dict[str, Any]) -> RemoteError:
-    """Converts the daemon's error to an exception."""
-    data = dict(error.get("data") or {})
-    code, hint = str(data.pop("code", "INTERNAL")), str(data.pop("hint", ""))
-    details = {re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower(): value for name, value in data.items()}
-    return RemoteError(code, str(error.get("message", "")), hint=hint, **details)

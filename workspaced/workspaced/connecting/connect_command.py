@@ -4,9 +4,10 @@ Without a program it lists them: what connects them, and when the daemons last h
 """
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import click
 
@@ -20,13 +21,101 @@ from ..terminal.options import given, json_option, utc_option
 from ..terminal.output import output, print_table
 from ..terminal.printing import say, say_text, warn
 from ..terminal.screen import local_time
-from .command_lines import absolute, is_folder
+from . import hooks, json_text, servers
+from .command_lines import OwnCommand, absolute, is_folder
 from .deny_rules import wanted
-from .listing import Connected, Connection, Part, connected, is_installed
-from .plans import plan_connection, plan_removal
-from .runtimes import RUNTIMES
-from .settings_files import Change
+from .json_text import Unmergeable
+from .plans import check_is_read, plan_connection, plan_removal
+from .runtimes import RUNTIMES, Runtime
+from .settings_files import Change, read
 from .writing import write
+
+Part = Literal["mcp", "hook"]
+
+
+class Connection(NamedTuple):
+    """An MCP entry of ours, or a folder's hooks."""
+
+    part: Part
+    path: Path
+    """The settings file."""
+    name: str
+    """Of the entry; of the hooks' events."""
+    command: OwnCommand
+
+    @property
+    def vaults(self) -> tuple[str, ...]:
+        return self.command.target.vaults
+
+    def faults(self) -> Iterator[str]:
+        """Why it cannot work: what it names is no longer there."""
+        program = self.command.program[0]
+        if shutil.which(program) is None:
+            yield f"the command {program} does not exist"
+        for vault in self.vaults:
+            if not is_folder(vault):
+                yield f"the folder {vault} does not exist"
+
+
+class Connected(NamedTuple):
+    """What is known of a program without asking a daemon."""
+
+    runtime: str
+    is_installed: bool
+    connections: tuple[Connection, ...]
+    problems: tuple[str, ...]
+    """Why a file's entries are not known."""
+
+
+def connected() -> list[Connected]:
+    """Every program, in the order of `RUNTIMES`."""
+    return [_of(runtime, spec) for runtime, spec in RUNTIMES.items()]
+
+
+def _of(runtime: str, spec: Runtime) -> Connected:
+    connections: list[Connection] = []
+    problems: list[str] = []
+    places = [(spec.servers.path(), _servers), *([(spec.hooks.path(), _hooks)] if spec.hooks is not None else [])]
+    for path, find in places:
+        try:
+            text = read(path) or ""
+            check_is_read(spec, path, text)
+            connections += find(spec, path, text)
+        except Unmergeable as error:
+            problems.append(f"{path} {error}.")
+        except SettingsInvalid as error:
+            problems.append(error.message)
+    return Connected(runtime, is_installed(spec), tuple(connections), tuple(problems))
+
+
+def is_installed(spec: Runtime) -> bool:
+    """Whether one of its commands is on PATH, or its folder holds more than what we wrote."""
+    if any(map(shutil.which, spec.programs)):
+        return True
+    ours = {spec.servers.path(), *([spec.hooks.path()] if spec.hooks is not None else [])}
+    try:
+        return any(path not in ours for path in spec.home().iterdir())
+    except OSError:
+        return False
+
+
+def _servers(spec: Runtime, path: Path, text: str) -> list[Connection]:
+    found = servers.find(spec.servers, servers.parse(spec.servers, text))
+    return [Connection("mcp", path, _printable(each.name), each.command) for each in found]
+
+
+def _hooks(spec: Runtime, path: Path, text: str) -> list[Connection]:
+    assert spec.hooks is not None
+    found = hooks.find(spec.hooks, json_text.parse(text))
+    lines = {each.line: each.command for each in found}
+    events = {line: ", ".join(each.event for each in found if each.line == line) for line in lines}
+    return [Connection("hook", path, _printable(events[line]), command) for line, command in lines.items()]
+
+
+def _printable(text: str) -> str:
+    """The text, whatever JSON's escapes made of it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
 
 _ASK_S: Final = 5.0
 _KINDS: Final[dict[Part, str]] = {"mcp": "lastCall", "hook": "lastVolunteered"}
@@ -58,14 +147,20 @@ def connect_command(runtime: str | None, vault: str | None, dry_run: bool, remov
     if runtime is None:
         if vault is not None or dry_run or remove:
             raise click.UsageError(f"Name the program: {', '.join(RUNTIMES)}.")
-        list_connections()
+        # Daemons that do not run are not started: what they would know is unknown.
+        programs, arrivals = connected(), _arrivals()
+        known = {"arrivalsKnown": arrivals is not None, "programs": [_json(each, arrivals) for each in programs]}
+        output(known, lambda _: _print(programs, arrivals))
         return
     if remove:
         changes, unneeded = plan_removal(runtime, vault), "holds nothing of ours to take out"
     elif vault is None:
         raise click.UsageError("Give the folder to connect: --vault DIR.")
     else:
-        _check_folder(vault)
+        if not is_folder(vault):
+            raise SettingsInvalid(f"{vault} is no folder.", hint="Give the folder of your notes: --vault DIR.")
+        if not os.access(absolute(vault), os.R_OK | os.X_OK):
+            raise SettingsInvalid(f"{vault} cannot be read.", hint="Check its permissions.")
         denied = load_settings().deny
         changes, unneeded = plan_connection(runtime, vault, denied=denied), "has it already"
     results = apply(runtime, changes, dry_run=dry_run, unneeded=unneeded)
@@ -139,13 +234,6 @@ def _outcome(change: Change, backup: Path | None, *, dry_run: bool, unneeded: st
     return f"{path} changed" + (f"; as it was: {backup!s}" if backup else "")
 
 
-def _check_folder(vault: str) -> None:
-    if not is_folder(vault):
-        raise SettingsInvalid(f"{vault} is no folder.", hint="Give the folder of your notes: --vault DIR.")
-    if not os.access(absolute(vault), os.R_OK | os.X_OK):
-        raise SettingsInvalid(f"{vault} cannot be read.", hint="Check its permissions.")
-
-
 class Arrivals(NamedTuple):
     """When the daemons last heard of each client."""
 
@@ -162,13 +250,6 @@ class Arrivals(NamedTuple):
             if each[kind] is not None and each["client"].strip().casefold().startswith(begins)
         ]
         return max(times, default=None)
-
-
-def list_connections() -> None:
-    """Prints every program. Daemons that do not run are not started: what they would know is unknown."""
-    programs, arrivals = connected(), _arrivals()
-    answer = {"arrivalsKnown": arrivals is not None, "programs": [_json(each, arrivals) for each in programs]}
-    output(answer, lambda _: _print(programs, arrivals))
 
 
 def _print(programs: Sequence[Connected], arrivals: Arrivals | None) -> None:

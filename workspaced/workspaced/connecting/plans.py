@@ -14,9 +14,8 @@ from ..errors import SettingsInvalid
 from . import deny_rules, hooks, json_text, servers, toml_text
 from .command_lines import bridge_line, hook_line
 from .json_text import Unmergeable
-from .ledger import read_ledger
 from .runtimes import RUNTIMES, Runtime
-from .settings_files import Change, backups, read
+from .settings_files import Change, backups, read, read_ledger
 
 
 def plan_connection(runtime: str, vault: str, *, denied: Sequence[str] = ()) -> list[Change]:
@@ -32,7 +31,13 @@ def plan_connection(runtime: str, vault: str, *, denied: Sequence[str] = ()) -> 
     """
     spec = RUNTIMES[runtime]
     argv, at = bridge_line(vault), spec.servers
-    _check_words(spec, argv)
+    # The program would take a part of a word for a variable.
+    for word in argv:
+        if spec.variables is not None and (found := spec.variables.search(word)) is not None:
+            raise SettingsInvalid(
+                f"{spec.title} would read {found[0]!r} in {word!r} as a variable.",
+                hint="Name the folder by a symbolic link to it that has another name.",
+            )
     files = _Files(spec, lambda: hand_made(runtime, vault, argv))
 
     def with_entry(text: str) -> str:
@@ -136,16 +141,6 @@ class _Files:
             Change(path, before, None if before is None and not text else text)
             for path, (before, text) in self._texts.items()
         ]
-
-
-def _check_words(spec: Runtime, argv: list[str]) -> None:
-    """Raises SettingsInvalid: the program would take a part of a word for a variable."""
-    for word in argv:
-        if spec.variables is not None and (found := spec.variables.search(word)) is not None:
-            raise SettingsInvalid(
-                f"{spec.title} would read {found[0]!r} in {word!r} as a variable.",
-                hint="Name the folder by a symbolic link to it that has another name.",
-            )
 
 
 def with_backup(spec: Runtime, change: Change) -> Change:

@@ -151,9 +151,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ("gemini-cli-mcp-client",),
         ServerFile(lambda: _gemini() / "settings.json", "mcpServers"),
         HookFile(
-            lambda: _gemini() / "settings.json",
-            (HookEvent("BeforeAgent"), HookEvent("PreCompress")),
-            timeout=2000,
+            lambda: _gemini() / "settings.json", (HookEvent("BeforeAgent"), HookEvent("PreCompress")), timeout=2000
         ),
         "2026-11-23",
         comments=True,

@@ -6,17 +6,19 @@ a run that died are cleared away by the next change of the file.
 """
 
 import difflib
+import json
 import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from workspaced_events.private_files import make_folder
 
+from ..discovery.records import state_directory
 from ..errors import SettingsInvalid
 
 FILE_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -220,3 +222,55 @@ def _moved(hunks: Iterator[str], lines: int) -> Iterator[str]:
     for line in hunks:
         is_head = line.startswith("@@")
         yield re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + lines), line) if is_head else line
+
+
+FILE: Final = "written.json"
+
+
+class Ledger(NamedTuple):
+    """What lies in the settings of other programs and bears no mark of ours.
+
+    An entry or a hook is known by its command. A folder that was made for a settings file is not, nor is a rule
+    that denies reading. The ledger also names each file that holds something of ours, because the environment may
+    name others later (CLAUDE_CONFIG_DIR).
+    """
+
+    files: Mapping[str, Sequence[str]] = {}
+    """Those that hold something of ours, each with the rules in it that we have added."""
+    folders: Sequence[str] = ()
+    """Those that were made, an outer one before the inner."""
+
+    def rules(self, path: Path) -> Sequence[str]:
+        """The rules in a file that we have added."""
+        return self.files.get(str(path), ())
+
+
+def ledger_path() -> Path:
+    """Where the ledger is, whether or not it exists."""
+    return Path(state_directory()).parent / FILE
+
+
+def read_ledger() -> Ledger:
+    """The ledger; an empty one if there is none.
+
+    Raises:
+        SettingsInvalid: it cannot be read.
+    """
+    return parsed(read(ledger_path()))
+
+
+def text_of(ledger: Ledger) -> str | None:
+    """The text of the ledger's file; None: there is to be none."""
+    return json.dumps(ledger._asdict(), indent=1) + "\n" if any(ledger) else None
+
+
+def parsed(text: str | None) -> Ledger:
+    """Raises SettingsInvalid: the text is no ledger of ours."""
+    try:
+        whole: Any = json.loads(text) if text is not None else {}
+        files = {str(path): list(map(str, rules)) for path, rules in whole.get("files", {}).items()}
+        return Ledger(files, list(map(str, whole.get("folders", []))))
+    except (ValueError, AttributeError, TypeError):
+        raise SettingsInvalid(
+            f"{ledger_path()} is no ledger of ours.", hint="Remove it; folders that were made then stay."
+        ) from None

@@ -25,8 +25,7 @@ from ..terminal.options import given, json_option
 from ..terminal.output import output
 from ..terminal.printing import agreed, asked, counted, say, say_text, styled, warn
 from ..vaults.registration import check_apart, usable_folder
-from .connect_command import apply, remarks_on, start_anew
-from .listing import connected
+from .connect_command import apply, connected, remarks_on, start_anew
 from .plans import plan_connection
 from .runtimes import RUNTIMES
 from .settings_files import Change

@@ -9,10 +9,9 @@ from workspaced_events.interrupts import interrupts_held_back
 
 from . import deny_rules, settings_files
 from .json_text import Unmergeable
-from .ledger import Ledger, ledger_path, parsed, text_of
 from .plans import without_ours
 from .runtimes import RUNTIMES
-from .settings_files import Change
+from .settings_files import Change, Ledger, ledger_path, parsed, text_of
 
 
 def write(runtime: str, changes: Sequence[Change]) -> list[Path | None]:

@@ -31,18 +31,17 @@ from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.log.segments import NO_SPACE
 from workspaced_events.privacy.erasure import finish_forgetting
-from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.vault.files.selected_files import FileChoice
 from workspaced_tools.vault.vault import Vault
 
 from ..__about__ import __version__
-from ..discovery.own_directories import own_folder
+from ..discovery.own_files import own_folder
 from ..discovery.records import Record, announced
 from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
 from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S
-from ..memory.places import checked_place
-from ..recording.sweeper import Sweeper
+from ..memory.writing import checked_place
+from ..recording.call_recorder import Sweeper
 from ..server.connection import Server
 from ..service.service import Service
 from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings
@@ -216,18 +215,14 @@ def _finish_forgetting(data: Path, warnings: list[str]) -> bool:
 
 
 async def _start(service: Service, settings: Settings, folders: list[Path], tasks: TaskGroup) -> None:
-    def state() -> WorkspaceState:
-        return service.tail.state
-
-    record = service.publishing.note
-    served, actions = registrations(state(), folders, settings.files)
+    served, actions = registrations(service.tail.state, folders, settings.files)
     cache = settings.cache_path.expanduser().absolute()
     first = [*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))]
     if not await service.publishing.begin(first):
         tasks.start_soon(service.publishing.begin_once_there_is_room, first)
     await service.pausing.end_if_due()
     tasks.start_soon(service.pausing.run)
-    service.views.begin(state())
+    service.views.begin(service.tail.state)
     data = settings.data_path.expanduser().absolute()
     for vault_id, path in served.items():
         folder = Vault(
@@ -243,11 +238,11 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
         vault = ServedVault(vault_id, path, folder, service.publishing.record_findings)
         service.serve(vault)
         folder.start()
-        tasks.start_soon(vault.settle, state, record)
+        tasks.start_soon(vault.settle)
         tasks.start_soon(check_known_notes, service, vault)
         if settings.watch:
-            tasks.start_soon(vault.watch, state, record, service.stopping)
-        tasks.start_soon(_every, settings.reconcile_s, vault.reconcile, state, record)
+            tasks.start_soon(vault.watch, service.stopping)
+        tasks.start_soon(_every, settings.reconcile_s, vault.reconcile)
     await to_thread.run_sync(service.memory.end_interrupted, service.interrupted_writes)
     tasks.start_soon(check_texts, service)
     await expire_tabs(service)

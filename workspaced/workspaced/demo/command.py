@@ -33,8 +33,7 @@ from ..limits import ON_DEMAND_IDLE_MINUTES
 from ..terminal.options import given, json_option
 from ..terminal.output import output
 from ..terminal.printing import print_json, say
-from .morning import INSTALLED, QUESTION, leave_log
-from .sample import EDITED, LINE, copied, edit
+from .morning import EDITED, INSTALLED, LINE, QUESTION, copied, edit, leave_log
 
 WORKSPACE = "demo"
 
@@ -180,7 +179,12 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
         client.publish(actions[published:], source="demo-editor")
 
     story.heading("2  A note is edited; the next answer is new")
-    show_edit(story, client)
+    first = client.tool("get_note_by_reference", {"reference": EDITED})
+    edit(story.vault)
+    story.say(f"  {EDITED} gets one more line: “{LINE}”")
+    second = client.tool("get_note_by_reference", {"reference": EDITED, "maxContentLength": 10000})
+    story.check("the old answer did not have it", LINE not in first["data"]["content"])
+    story.check("the next answer has it", LINE in second["data"]["content"])
 
     story.heading("3  The daemon is killed with SIGKILL and started again")
     before = client.state()
@@ -220,16 +224,6 @@ def show_moment(story: Story, client: SyncClient, published: int, moment: dict[s
             story.say(f"  {label:<8} {note['title']}  ({note.get('noteId', note['id'])})")
     story.say(f"  {data['summary']['totalNotes']} notes in view of {data['vaultInfo']['noteCount']}", "dim")
     story.say(f"  ask your agent: {moment['question']}", "italic")
-
-
-def show_edit(story: Story, client: SyncClient) -> None:
-    """Edits a note on disk, and asks again."""
-    first = client.tool("get_note_by_reference", {"reference": EDITED})
-    edit(story.vault)
-    story.say(f"  {EDITED} gets one more line: “{LINE}”")
-    second = client.tool("get_note_by_reference", {"reference": EDITED, "maxContentLength": 10000})
-    story.check("the old answer did not have it", LINE not in first["data"]["content"])
-    story.check("the next answer has it", LINE in second["data"]["content"])
 
 
 def show_morning(story: Story) -> dict[str, Any]:

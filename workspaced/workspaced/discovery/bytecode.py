@@ -29,7 +29,8 @@ def keep_bytecode() -> None:
     Does nothing where modules are compiled already, where Python can keep them itself, where the user has said
     otherwise (PYTHONPYCACHEPREFIX, `python -B`), or where no folder is safe.
     """
-    if sys.pycache_prefix is not None or _is_compiled():
+    # This very module's bytecode lies beside it, or cannot lie anywhere.
+    if sys.pycache_prefix is not None or (__spec__.cached is None or os.path.exists(__spec__.cached)):
         return
     if sys.dont_write_bytecode and not os.environ.get("PYTHONDONTWRITEBYTECODE"):
         return
@@ -37,11 +38,6 @@ def keep_bytecode() -> None:
         sys.pycache_prefix, sys.dont_write_bytecode = folder, False
         os.environ["PYTHONPYCACHEPREFIX"] = folder
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-
-def _is_compiled() -> bool:
-    """Whether this very module's bytecode lies beside it, or cannot lie anywhere."""
-    return __spec__.cached is None or os.path.exists(__spec__.cached)
 
 
 def _folder() -> str | None:

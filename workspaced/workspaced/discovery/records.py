@@ -153,7 +153,12 @@ def announced(record: Record) -> Iterator[None]:
     Raises:
         OSError: the record cannot be written; clients must then know the socket.
     """
-    path = os.path.join(make_state_directory(), _file_name(record))
+    import hashlib
+
+    # One name per host and socket, so that a daemon replaces its predecessor's record. Hosts may share a home, but
+    # not a socket.
+    place = hashlib.sha256(os.fsencode(f"{os.uname().nodename}\0{record.socket}")).hexdigest()[:16]
+    path = os.path.join(make_state_directory(), f"{record.workspace}-{place}{_SUFFIX}")
     _write(path, json.dumps(to_wire(record), indent=1).encode() + b"\n")
     written = os.lstat(path)
     with suppress(FileNotFoundError):
@@ -176,15 +181,6 @@ def to_wire(record: Record) -> dict[str, Any]:
         "dataDir": record.data_dir,
         "vaults": list(record.vaults),
     }
-
-
-def _file_name(record: Record) -> str:
-    """One name per host and socket, so that a daemon replaces its predecessor's record. Hosts may share a home,
-    but not a socket."""
-    import hashlib
-
-    place = f"{os.uname().nodename}\0{record.socket}"
-    return f"{record.workspace}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}{_SUFFIX}"
 
 
 def _write(path: str, content: bytes) -> None:

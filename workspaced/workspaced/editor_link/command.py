@@ -11,11 +11,10 @@ from ..discovery.beside import noted
 from ..errors import SettingsInvalid
 from ..limits import ON_DEMAND_IDLE_MINUTES
 from ..terminal.daemon import daemon
-from ..terminal.logs import log_to_stderr
 from ..terminal.options import check_client, daemon_options
 from ..terminal.output import output
-from ..terminal.printing import say
-from .server import Options, Started, run_link
+from ..terminal.printing import log_to_stderr, say
+from .server import run_link
 
 
 @click.command()
@@ -62,13 +61,12 @@ def ide_command(vault: str | None, folders: tuple[str, ...], client: str) -> int
         say(f"Claude Code finds this link in {', '.join(every)}: type /ide there.")
         say(f"or start it with CLAUDE_CODE_SSE_PORT={link['port']} ENABLE_IDE_INTEGRATION=true")
 
-    def ready(started: Started) -> None:
-        lock = str(started.lock)
-        output({"port": started.port, "lock": lock, "folders": every, "pid": os.getpid()}, tell)
+    def ready(port: int, lock: Path) -> None:
+        output({"port": port, "lock": str(lock), "folders": every, "pid": os.getpid()}, tell)
 
     log_to_stderr()
     with noted("ide", f"tells Claude Code of {notes}"):
-        return run_link(Options(socket, client, every), ready)
+        return run_link(socket, client, every, ready)
 
 
 def _folder(given: str) -> str:

@@ -56,8 +56,17 @@ def announced(port: int, folders: Sequence[str], token: str) -> Iterator[Path]:
     path = folder / f"{port}{_SUFFIX}"
     missing = [each for each in (folder, folder.parent) if not each.exists()]
     try:
-        _make_private(folder)
-        _remove_stale()
+        make_folder(folder)
+        status = folder.stat()
+        if status.st_uid != os.getuid() or status.st_mode & _OTHERS_WRITE:
+            raise SettingsInvalid(
+                f"Other users may write to {folder}, and would read or replace the token of the link.",
+                hint=f"If you trust what is in it: chmod 700 {folder}",
+                path=str(folder),
+            )
+        for other, stale in own_locks():
+            if is_gone(stale):
+                _remove(other, stale)
         lock = Lock(os.getpid(), list(folders), IDE_NAME, token)
         _write(path, lock)
     except FileExistsError:
@@ -74,17 +83,6 @@ def announced(port: int, folders: Sequence[str], token: str) -> Iterator[Path]:
         for made in missing:
             with suppress(OSError):  # it holds something
                 made.rmdir()
-
-
-def _make_private(folder: Path) -> None:
-    make_folder(folder)
-    status = folder.stat()
-    if status.st_uid != os.getuid() or status.st_mode & _OTHERS_WRITE:
-        raise SettingsInvalid(
-            f"Other users may write to {folder}, and would read or replace the token of the link.",
-            hint=f"If you trust what is in it: chmod 700 {folder}",
-            path=str(folder),
-        )
 
 
 def _write(path: Path, lock: Lock) -> None:
@@ -116,13 +114,6 @@ def is_gone(lock: Lock) -> bool:
     except OSError:
         return False  # another user's, so it is there
     return False
-
-
-def _remove_stale() -> None:
-    """Removes the lock files of processes like this one that are gone."""
-    for path, lock in own_locks():
-        if is_gone(lock):
-            _remove(path, lock)
 
 
 def _read(path: Path) -> Lock | None:

@@ -22,7 +22,7 @@ from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 import anyio
 from websockets.asyncio.server import ServerConnection, serve
@@ -34,9 +34,8 @@ from websockets.typing import Subprotocol
 from workspaced_events.errors import WorkspacedError
 
 from ..limits import LINK_CONNECTIONS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_OPEN_S, LINK_SESSIONS_MAX
-from .daemon_link import DaemonLink
 from .lock_files import announced
-from .session import Session
+from .session import DaemonLink, Session
 
 _LINK_PORTS: Final = (10_000, 65_535)
 """The first and the last port that Claude Code looks for."""
@@ -74,26 +73,14 @@ class Access:
         return None
 
 
-class Options(NamedTuple):
-    """What a link is to do."""
-
-    socket: Path
-    """The daemon's."""
-    client: str
-    """The name whose sharing level and volunteering count."""
-    folders: tuple[str, ...]
-    """Where Claude Code may work; the first one is the vault."""
-
-
-class Started(NamedTuple):
-    """A link that takes sessions."""
-
-    port: int
-    lock: Path
-
-
-def run_link(options: Options, ready: Callable[[Started], None]) -> int:
+def run_link(socket_path: Path, client: str, folders: tuple[str, ...], ready: Callable[[int, Path], None]) -> int:
     """Serves until a signal; returns the exit code.
+
+    Args:
+        socket_path: the daemon's.
+        client: the name whose sharing level and volunteering count.
+        folders: where Claude Code may work; the first one is the vault.
+        ready: told the port and the lock file, once the link takes sessions.
 
     Raises:
         WorkspacedError: no port is free.
@@ -102,8 +89,10 @@ def run_link(options: Options, ready: Callable[[Started], None]) -> int:
     logging.getLogger("websockets").disabled = True  # its lines would hold headers, and so the token
     logging.getLogger("websockets.server").disabled = True
     token = secrets.token_hex(32)
-    with _announced_port(options.folders, token) as (listener, lock):
-        return anyio.run(_serve, options, listener, lock, token, ready)
+    with _announced_port(folders, token) as (listener, lock):
+        port: int = listener.getsockname()[1]
+        make = partial(DaemonLink, socket_path, client, folders)
+        return anyio.run(_serve, make, Access(token, port), folders, listener, partial(ready, port, lock))
 
 
 @contextmanager
@@ -130,16 +119,19 @@ def _announced_port(folders: tuple[str, ...], token: str) -> Iterator[tuple[sock
 
 
 async def _serve(
-    options: Options, listener: socket.socket, lock: Path, token: str, ready: Callable[[Started], None]
+    make: Callable[[], DaemonLink],
+    access: Access,
+    folders: tuple[str, ...],
+    listener: socket.socket,
+    ready: Callable[[], None],
 ) -> int:
-    port: int = listener.getsockname()[1]
-    daemon = DaemonLink(options.socket, options.client, options.folders)
-    link = _Link(Access(token, port), daemon, options.folders)
+    daemon = make()
+    link = _Link(access, daemon, folders)
     with anyio.open_signal_receiver(*(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)) as signals:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(daemon.keep_connected)
             async with link.served(listener):
-                ready(Started(port, lock))
+                ready()
                 number = await anext(aiter(signals))
             tasks.cancel_scope.cancel()
     return _INTERRUPTED if number == signal.SIGINT else os.EX_OK

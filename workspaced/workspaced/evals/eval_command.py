@@ -2,9 +2,8 @@
 
 import os
 import re
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -15,10 +14,8 @@ from ..terminal.log import read_log
 from ..terminal.options import daemon_options
 from ..terminal.output import output, write_lines
 from ..terminal.printing import counted, say, warn
-from .inspect_files import inspect_files
-from .promptfoo_files import promptfoo_files
-from .pytest_files import pytest_files
-from .samples import LeftOut, Sample, samples
+from .files import inspect_files, promptfoo_files, pytest_files
+from .samples import LeftOut, samples
 
 SCORERS: Final = ("includes", "exact", "regex", "model-graded")
 _RUN: Final = {
@@ -69,7 +66,8 @@ def export_command(log: str | None, target: str, folder: Path, scorer: str) -> N
             raise opened.damage
         found, left_out = samples(opened)
     if target != "pytest":
-        left_out += [_no_prompt(each) for each in found if each.tool]
+        why = "It is a call of {}, which no model answers; --to pytest takes it."
+        left_out += [LeftOut(each.seq, "NO_PROMPT", why.format(each.tool)) for each in found if each.tool]
         found = [each for each in found if not each.tool]
     if scorer == "regex":
         broken = {each.seq: error for each in found if (error := _trouble_of(each.wanted)) is not None}
@@ -82,7 +80,15 @@ def export_command(log: str | None, target: str, folder: Path, scorer: str) -> N
         warn(f"event {each.seq} is left out: {each.why} [{each.code}]")
     if not found:
         raise _nothing(left_out)
-    files = _files(target, found, scorer, partial(_seen_from, folder, log))
+    if target == "pytest":
+        if log is None or log == "-":
+            raise InvalidArgument(
+                "These tests read the log again, so it must be a file that stays.",
+                hint="Make one with `workspaced bundle -o bug.wsb`, and give it.",
+            )
+        files = pytest_files(found, scorer, os.path.relpath(Path(log).resolve(), folder.resolve()))
+    else:
+        files = inspect_files(found, scorer) if target == "inspect" else promptfoo_files(found, scorer)
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,32 +96,6 @@ def export_command(log: str | None, target: str, folder: Path, scorer: str) -> N
     report = {"output": str(folder), "samples": [each.seq for each in found], "leftOut": left_out}
     run = _RUN[target].format(folder)
     output(report, lambda _: say(f"{folder}: {counted(len(found), 'test')}, for `{run}`", err=True))
-
-
-def _files(target: str, found: list[Sample], scorer: str, seen: Any) -> dict[str, str]:
-    if target == "pytest":
-        return pytest_files(found, scorer, seen())
-    return inspect_files(found, scorer) if target == "inspect" else promptfoo_files(found, scorer)
-
-
-def _seen_from(folder: Path, log: str | None) -> str:
-    """The log's path as the folder sees it.
-
-    Raises:
-        InvalidArgument: the log has no path, or it will change.
-    """
-    if log is None or log == "-":
-        raise InvalidArgument(
-            "These tests read the log again, so it must be a file that stays.",
-            hint="Make one with `workspaced bundle -o bug.wsb`, and give it.",
-        )
-    return os.path.relpath(Path(log).resolve(), folder.resolve())
-
-
-def _no_prompt(sample: Sample) -> LeftOut:
-    return LeftOut(
-        sample.seq, "NO_PROMPT", f"It is a call of {sample.tool}, which no model answers; --to pytest takes it."
-    )
 
 
 def _trouble_of(expression: str) -> str | None:

@@ -1,11 +1,15 @@
 """`workspaced log find` and `workspaced log shrink`: where something becomes true, and the smallest such log."""
 
+import platform
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import click
+import msgspec
 
+from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.finding.expression import Expression
 from workspaced_events.finding.first_event import find_first
@@ -13,13 +17,49 @@ from workspaced_events.finding.shrink import Shrinking
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.bundle import Manifest, Versions
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.replay.source import Source
+from workspaced_events.schema.catalogue import Event
+from workspaced_tools.replay.bundling import make_bundle, named_blobs
 
+from ..__about__ import __version__
 from ..terminal.log import open_log
-from ..terminal.options import json_option, utc_option
+from ..terminal.options import bundle_option, json_option, utc_option
 from ..terminal.output import output, segment_progress, write_lines
 from ..terminal.printing import say, say_text
 from ..terminal.step_text import step_block
-from .files import bundle_of, part_of
+
+
+def part_of(events: list[Event], source: Source) -> Slice:
+    """The few events that are left of a log, as a part of it."""
+    visits = msgspec.json.encode(source.start_visits())
+    part = Slice("", source.start, visits, events, source.blob, redacted=source.redacted)
+    # What the log gives is read now: it closes with the search.
+    part.blob = {name: source.blob(name) for name in named_blobs(part)}.get
+    return part
+
+
+def write_bundle(file: IO[bytes], part: Slice, *, redacted: bool, visibility: bool = False) -> Manifest:
+    """Writes a part of a log as a bundle, with the versions of this program and machine.
+
+    Raises:
+        InvalidArgument: it is too large for a bundle.
+        OSError: temporary files cannot be written.
+    """
+    of_system = f"{platform.system()} {platform.machine()}".strip()
+    versions = Versions(__version__, platform.python_version(), of_system)
+    return make_bundle(
+        file, part, versions=versions, created=system_clock(), redacted=redacted, visibility=visibility
+    )
+
+
+def bundle_of(part: Slice) -> bytes:
+    """A part of a log as a bundle."""
+    file = BytesIO()
+    write_bundle(file, part, redacted=part.redacted)
+    return file.getvalue()
+
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -55,15 +95,7 @@ def find_command(log: str, expression: str, of_vault: str | None) -> None:
 
 
 @click.command("shrink")
-@click.option(
-    "-o",
-    "--output",
-    "to",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    metavar="FILE",
-    help="*.wsb",
-)
+@bundle_option
 @_expression_options
 def shrink_command(log: str, expression: str, of_vault: str | None, to: Path) -> None:
     """Make LOG as small as it can be while EXPR still becomes true.
@@ -73,7 +105,13 @@ def shrink_command(log: str, expression: str, of_vault: str | None, to: Path) ->
 
     Ctrl-C writes the smallest that was found until then.
     """
-    _check_output(to, log)
+    # Before all the work.
+    if to.suffix != ".wsb":
+        raise InvalidArgument(f"Expected a bundle's name, *.wsb, got {to.name!r}.", hint="Give -o such a name.")
+    if not to.absolute().parent.is_dir():
+        raise InvalidArgument(f"There is no directory {to.absolute().parent}.", hint="Give -o an existing one.")
+    if to.exists() and Path(log).exists() and to.samefile(log):
+        raise InvalidArgument(f"{to} is the log itself.", hint="Give -o another file.")
     vault = VaultId(of_vault) if of_vault is not None else None
     stopped: KeyboardInterrupt | None = None
     with open_log(log) as source:
@@ -91,17 +129,3 @@ def shrink_command(log: str, expression: str, of_vault: str | None, to: Path) ->
     if stopped is not None:
         say("stopped early: a smaller log may show it too", err=True)
         raise stopped
-
-
-def _check_output(output: Path, log: str) -> None:
-    """Checks before all the work that the result can be written."""
-    if output.suffix != ".wsb":
-        raise InvalidArgument(
-            f"Expected a bundle's name, *.wsb, got {output.name!r}.", hint="Give -o such a name."
-        )
-    if not output.absolute().parent.is_dir():
-        raise InvalidArgument(
-            f"There is no directory {output.absolute().parent}.", hint="Give -o an existing one."
-        )
-    if output.exists() and Path(log).exists() and output.samefile(log):
-        raise InvalidArgument(f"{output} is the log itself.", hint="Give -o another file.")

@@ -8,8 +8,7 @@ from ..terminal.daemon import ask
 from ..terminal.options import daemon_options, given
 from ..terminal.output import output
 from ..terminal.printing import say, say_text
-from .hook import GIVE_UP_S, TIMEOUT_S_MAX, HookTarget, run
-from .runtimes import RUNTIMES
+from .hook import GIVE_UP_S, RUNTIMES, TIMEOUT_S_MAX, HookTarget, run
 
 _WHY = {
     "nothingNew": "nothing changed since it was told",

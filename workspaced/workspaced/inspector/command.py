@@ -18,7 +18,7 @@ from ..terminal.log import log_directory
 from ..terminal.options import at_option, daemon_options, given
 from ..terminal.output import output
 from ..terminal.printing import say
-from .server import Options, run_inspector
+from .server import run_inspector
 from .subject import Subject
 
 
@@ -58,7 +58,7 @@ def inspect_command(
 
     give_back_freed_memory()
     with noted("inspector", f"shows {subject.path.absolute()}"):
-        return run_inspector(Options(subject, port, at, allow_changes), ready, forgotten)
+        return run_inspector(subject, port, at, ready, forgotten, may_change=allow_changes)
 
 
 def _subject(log: str | None) -> Subject:

@@ -1,5 +1,8 @@
 """What a view looks at: an open log, and who looks."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -8,6 +11,7 @@ import msgspec
 from workspaced_tools.prompts.audit.overlaid_chats import OVERLAY_TYPES, OverlaidChats
 
 from .. import replay
+from ..terminal.log import read_log
 from .subject import Subject
 
 
@@ -29,6 +33,12 @@ class MomentParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
 
     at: str = ""
     """A sequence or an ISO 8601 time; empty: the end."""
+
+
+class EventParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which event: a call, or what was judged."""
+
+    seq: int
 
 
 class Inspected(NamedTuple):
@@ -58,3 +68,17 @@ def overlaid_chats(log: replay.Log) -> OverlaidChats:
         read.chats.take(event)
         read.seq = event.seq
     return read.chats
+
+
+@contextmanager
+def viewed_log(log: str | None) -> Iterator[Inspected]:
+    """The log of `open_log` as the inspector's views read it.
+
+    Raises:
+        LogDamaged: it is damaged; raised when the block was done with the events before the damage.
+    """
+    with read_log(log) as opened:
+        place = Path(log or "")  # of no account: the views that commands ask look at the log alone
+        yield Inspected(Subject(place, str(place), "export"), opened)
+        if opened.damage is not None:
+            raise opened.damage

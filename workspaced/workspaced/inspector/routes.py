@@ -7,52 +7,55 @@ import msgspec
 
 from workspaced_tools.prompts.audit.overlaid_chats import OverlaidChat
 
-from .inspected import Download, Inspected, MomentParameters, NoParameters
+from .inspected import Download, EventParameters, Inspected, MomentParameters, NoParameters
 from .tail import MESSAGES
 from .views.about import About, Folding, about, folding
 from .views.agents import Agents, agents
 from .views.asked.call import (
     AskedParameters,
+    Badge,
     Call,
-    CallParameters,
     Calls,
     CallsParameters,
     Exchanged,
+    Pair,
+    PairParameters,
     answer,
+    badge,
     call,
     calls,
     exchanged,
+    pair,
 )
-from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
-from .views.events import Events, EventsParameters, events
-from .views.found.findings import Findings, FindingsParameters, findings
-from .views.judged import Judged, JudgedParameters, JudgeParameters, judge, judged
-from .views.moment import Moment, moment
-from .views.note_names import Notes, NotesParameters, notes
+from .views.events import Events, EventsParameters, Moment, Timeline, TimelineParameters, events, moment, timeline
+from .views.findings import Findings, FindingsParameters, findings
+from .views.judged import Judged, JudgeParameters, judge, judged
 from .views.prompts.conversations import (
     ColumnParameters,
     Conversations,
+    OverlaidParameters,
     PromptColumn,
     column,
     conversations,
+    overlaid,
 )
-from .views.prompts.overlaid import OverlaidParameters, overlaid
 from .views.prompts.prompt import (
     BlockParameters,
     BlockShown,
     PromptBody,
     PromptParameters,
     PromptShown,
+    Supposed,
+    SupposedParameters,
     block,
     body,
     prompt,
     sent,
+    supposed,
 )
 from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
-from .views.prompts.supposed import Supposed, SupposedParameters, supposed
 from .views.texts import Texts, TextsParameters, texts
-from .views.timeline import Timeline, TimelineParameters, timeline
-from .views.why import Life, WhyParameters, why
+from .views.why import Life, Notes, NotesParameters, WhyParameters, notes, why
 
 
 class Route(NamedTuple):
@@ -89,12 +92,12 @@ ROUTES: Final = (
     Route("/api/texts", texts, TextsParameters, Texts),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
     Route("/api/calls", calls, CallsParameters, Calls),
-    Route("/api/calls/{seq}", call, CallParameters, Call),
-    Route("/api/calls/{seq}/answer", answer, CallParameters, None),
-    Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
+    Route("/api/calls/{seq}", call, EventParameters, Call),
+    Route("/api/calls/{seq}/answer", answer, EventParameters, None),
+    Route("/api/calls/{seq}/badge", badge, EventParameters, Badge),
     Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
     Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
-    Route("/api/judged/{seq}", judged, JudgedParameters, Judged),
+    Route("/api/judged/{seq}", judged, EventParameters, Judged),
     Route("/api/judged/{seq}", judge, JudgeParameters, Judged, "POST"),
 )
 

@@ -1,42 +1,116 @@
-"""The inspector's life: its port, its server, the log it opens, and its end, also when nobody looks any more."""
+"""The inspector's life: its port, its server, its page and its API, which begins a moment later, the log it opens,
+and its end, also when nobody looks any more."""
 
+import importlib.resources
+import logging
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Final
 
 import anyio
 from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Mount, Router
+from starlette.routing import Route as WebRoute
+from starlette.staticfiles import StaticFiles
+
+from workspaced_events.errors import WorkspacedError
 
 from ..limits import SWITCH_INTERVAL_S
 from ..web.loopback_server import LoopbackServer, listening, silence_logs
-from .access import Access, Application, Receive, Scope, Send
-from .application import Api, application
+from .access import Access, Application, Receive, Refusal, Scope, Send, refusal_of
 from .subject import Subject
+
+logger = logging.getLogger(__name__)
+
+API: Final = "/api"
+_STATIC: Final = Path(str(importlib.resources.files(__package__))) / "static"
+
+
+class Api:
+    """ASGI application: the API. What is asked before it begins waits."""
+
+    def __init__(self) -> None:
+        self._router: Router | None = None
+        self._began = anyio.Event()
+        self._end: Callable[[], None] | None = None
+        self._is_over = False
+
+    def begin(self, routes: Sequence[BaseRoute], end: Callable[[], None]) -> None:
+        """Answers from now on. `end`: ends what would hold up the server's own end."""
+        self._router, self._end = Router(routes), end
+        self._began.set()
+        if self._is_over:
+            end()
+
+    def end(self) -> None:
+        """The server begins to end."""
+        self._is_over = True
+        if self._end is not None:
+            self._end()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._began.wait()
+        assert self._router is not None
+        await self._router(scope, receive, send)
+
+
+def application(api: Api) -> Starlette:
+    """The page, its files and its API; `Access` stands in front of it."""
+    return Starlette(
+        routes=[WebRoute("/", _page), Mount("/static", StaticFiles(directory=_STATIC)), Mount(API, api)],
+        exception_handlers=dict.fromkeys((Refusal, WorkspacedError, HTTPException, Exception), _failed),
+    )
+
+
+async def _page(_request: Request) -> Response:
+    return FileResponse(_STATIC / "index.html")
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    match error:
+        case Refusal():
+            refusal = error
+        case WorkspacedError():
+            refusal = refusal_of(error)
+        case HTTPException():
+            from .routes import ROUTES
+            from .tail import TAIL_PATH
+
+            what = f"There is no {request.method} {request.url.path[:200]}."
+            hint = "The paths of the API: " + ", ".join((*(each.path for each in ROUTES), TAIL_PATH)) + "."
+            refusal = Refusal(error.status_code, "UNKNOWN_PATH", what, hint)
+        case _:
+            logger.error("a view failed", exc_info=error)
+            refusal = Refusal(500, "INTERNAL", "The inspector failed.", "Please report it, with this address.")
+    return Response(refusal.body, status_code=refusal.status, media_type="application/json")
+
 
 _INSPECTOR_IDLE_S: Final = 600.0
 """How long the inspector goes on without a page or a request."""
 _API: Final = "/api/"
 
 
-class Options(NamedTuple):
-    """What an inspector is to do."""
-
-    subject: Subject
-    port: int
-    """0: any."""
-    at: int | str | None = None
-    """The moment that the page shows first."""
-    may_change: bool = False
-    idle_s: float = _INSPECTOR_IDLE_S
-    """It ends when nobody looked for so long."""
-
-
-def run_inspector(options: Options, ready: Callable[[str, str], None], forgotten: Callable[[], None]) -> int:
+def run_inspector(
+    subject: Subject,
+    port: int,
+    at: int | str | None,
+    ready: Callable[[str, str], None],
+    forgotten: Callable[[], None],
+    *,
+    may_change: bool,
+) -> int:
     """Serves until SIGINT or SIGTERM, or until nobody looks any more; returns the exit code.
 
     Args:
+        port: 0: any.
+        at: the moment that the page shows first.
         ready: gets the page's address, token included, and one that opens it once, which anybody may read.
         forgotten: called before it ends because nobody looks.
 
@@ -46,19 +120,21 @@ def run_inspector(options: Options, ready: Callable[[str, str], None], forgotten
     silence_logs()
     # A thread verifies and folds the log while the page and its forty files are asked for.
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    with listening(options.port, "Give another --port; 0 takes any.", also_v6=True) as sockets:
-        return anyio.run(_serve, options, sockets, ready, forgotten)
+    with listening(port, "Give another --port; 0 takes any.", also_v6=True) as sockets:
+        return anyio.run(_serve, subject, at, may_change, sockets, ready, forgotten)
 
 
 async def _serve(
-    options: Options,
+    subject: Subject,
+    at: int | str | None,
+    may_change: bool,
     sockets: list[socket.socket],
     ready: Callable[[str, str], None],
     forgotten: Callable[[], None],
 ) -> int:
     api = Api()
-    watched = Idle(application(api), options.idle_s)
-    access = Access(watched, sockets[0].getsockname()[1], options.at)
+    watched = Idle(application(api), _INSPECTOR_IDLE_S)
+    access = Access(watched, sockets[0].getsockname()[1], at)
     server = LoopbackServer(access, lambda: ready(access.address, access.once), api.end)
 
     async def end_when_forgotten() -> None:
@@ -66,20 +142,19 @@ async def _serve(
         forgotten()
         server.end()
 
+    async def inspect() -> None:
+        # Once what reads logs is imported, which takes longer than to paint the page.
+        module = await to_thread.run_sync(import_module, f"{__package__}.inspecting")
+        with module.Inspecting(subject, may_change=may_change) as inspecting:
+            api.begin(inspecting.routes, inspecting.end)
+            await inspecting.run()
+
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_inspect, options, api)
+        tasks.start_soon(inspect)
         tasks.start_soon(end_when_forgotten)
         await server.serve(sockets=sockets)
         tasks.cancel_scope.cancel()
     return server.exit_code
-
-
-async def _inspect(options: Options, api: Api) -> None:
-    """Begins the API once what reads logs is imported, which takes longer than to paint the page."""
-    module = await to_thread.run_sync(import_module, f"{__package__}.inspecting")
-    with module.Inspecting(options.subject, may_change=options.may_change) as inspecting:
-        api.begin(inspecting.routes, inspecting.end)
-        await inspecting.run()
 
 
 class Idle:

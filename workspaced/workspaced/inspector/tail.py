@@ -126,11 +126,11 @@ class _Page:
     def put(self, message: TailMessage) -> None:
         self._waiting.pop(type(message), None)
         self._waiting[type(message)] = message
-        self._wake()
+        self._changed.set()
 
     def end(self) -> None:
         self._ended = True
-        self._wake()
+        self._changed.set()
 
     async def next(self) -> bytes | None:
         """What to send next, a comment after a silence of _STREAM_COMMENT_S; None: the stream ends."""
@@ -144,9 +144,6 @@ class _Page:
             return _COMMENT
         message = self._waiting.pop(next(iter(self._waiting)))
         return b"event: %s\ndata: %s\n\n" % (MESSAGES[type(message)].encode(), msgspec.json.encode(message))
-
-    def _wake(self) -> None:
-        self._changed.set()
 
 
 # -- over HTTP --
@@ -169,16 +166,12 @@ class TailResponse(Response):
                     tasks.cancel_scope.cancel()
 
                 tasks.start_soon(cancel_when_gone)
-                await _send_all(page, send)
+                headers = [(b"content-type", b"text/event-stream")]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                while (part := await page.next()) is not None:
+                    await send(_body(part, more=True))
+                await send(_body(b"", more=False))
                 tasks.cancel_scope.cancel()
-
-
-async def _send_all(page: _Page, send: Send) -> None:
-    headers = [(b"content-type", b"text/event-stream")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    while (part := await page.next()) is not None:
-        await send(_body(part, more=True))
-    await send(_body(b"", more=False))
 
 
 def _body(part: bytes, *, more: bool) -> Message:

@@ -76,7 +76,7 @@ class Pausing:
         """
 
         def plan(now: Planned) -> list[Action]:
-            ended = self._ended(now)
+            ended = self._publishing.pause_buffer.ended(now, OWN_SOURCE)
             return [replace(each, source=source) if type(each.data) is c.PauseEnded else each for each in ended]
 
         def told(outcome: Outcome) -> None:
@@ -124,13 +124,14 @@ class Pausing:
 
     # -- plans --
 
-    def _ended(self, now: Planned) -> list[Action]:
-        return self._publishing.pause_buffer.ended(now, OWN_SOURCE)
-
     def _ended_if_due(self, now: Planned) -> list[Action]:
         paused = now.state.paused
         until = paused.until if paused is not None else None
-        return self._ended(now) if until is not None and until <= self._writer.now() else []
+        return (
+            self._publishing.pause_buffer.ended(now, OWN_SOURCE)
+            if until is not None and until <= self._writer.now()
+            else []
+        )
 
     def _forgotten(self, now: Planned) -> list[Action]:
         self._publishing.pause_buffer.forget(now.state)

@@ -121,13 +121,7 @@ class Publishing:
         return known[vault, data.note]
 
     def publish_snapshot(
-        self,
-        snapshot: Snapshot,
-        done: Published,
-        *,
-        inferred: bool = False,
-        client: Hashable = None,
-        line_bytes: int = 0,
+        self, snapshot: Snapshot, done: Published, *, inferred: bool, client: Hashable, line_bytes: int
     ) -> None:
         """Queues the actions that make the state show `snapshot`; the writer derives them when it appends them.
         Otherwise like `publish`.
@@ -161,7 +155,9 @@ class Publishing:
         Raises:
             Busy: the queue before the disk is full.
         """
-        self.observe(lambda now: self._views.close(now, source), source, done)
+        self.writer.submit(
+            partial(self._unless_paused, (lambda now: self._views.close(now, source)), source), source, done
+        )
 
     def _submit(self, plan: Plan, source: str, done: Published, *, client: Hashable, size_bytes: int) -> None:
         is_held = False
@@ -183,14 +179,6 @@ class Publishing:
         return self.pause_buffer.hold(now, plan(self.pause_buffer.shown(now)), source)
 
     # -- for the daemon --
-
-    def observe(self, plan: Plan, source: str, done: Done) -> None:
-        """Queues what the daemon noticed; it is held during a pause. `done` is called on the loop.
-
-        Raises:
-            Busy: the queue before the disk is full.
-        """
-        self.writer.submit(partial(self._unless_paused, plan, source), source, done)
 
     async def record(
         self,
@@ -319,10 +307,7 @@ class Publishing:
 
     def record_end(self, actions: list[Action]) -> None:
         """Queues the ends of writes, without a sync of their own: a crash before it costs a look at the files."""
-        try:
-            self.writer.submit(actions, OWN_SOURCE, lambda _outcome: None, buffered=True)
-        except WorkspacedError as error:
-            logger.warning("the end of %d writes is not recorded: %s", len(actions), error)
+        self._queue(actions, "the end of %d writes is not recorded", len(actions), buffered=True)
 
     def record_findings(self, actions: list[Action]) -> None:
         """Queues findings about the visibility of notes. During a pause only those that withhold a note: no other
@@ -331,17 +316,18 @@ class Publishing:
         def plan(now: Planned) -> list[Action]:
             return [each for each in actions if now.state.paused is None or type(each.data) is not c.NoteShown]
 
-        try:
-            self.writer.submit(plan, OWN_SOURCE, lambda _outcome: None)
-        except WorkspacedError as error:
-            logger.warning("what was found of %d notes is not recorded: %s", len(actions), error)
+        self._queue(plan, "what was found of %d notes is not recorded", len(actions))
 
     def record_call(self, called: c.ToolCalled) -> None:
         """Queues a call of a tool, without a sync of its own."""
-        try:  # Fire and forget: a failed append is already reported by the log.
-            self.writer.submit([Action(called)], OWN_SOURCE, lambda _outcome: None, buffered=True)
+        self._queue([Action(called)], "call of %s not recorded", called.tool, buffered=True)
+
+    def _queue(self, actions: list[Action] | Plan, failure: str, about: object, *, buffered: bool = False) -> None:
+        """Fire and forget: a failed append is already reported by the log."""
+        try:
+            self.writer.submit(actions, OWN_SOURCE, lambda _outcome: None, buffered=buffered)
         except WorkspacedError as error:
-            logger.warning("call of %s not recorded: %s", called.tool, error)
+            logger.warning(f"{failure}: %s", about, error)
 
     def wait_until_written(self) -> None:
         """Blocks until the log holds all that is queued. Returns at once if the log accepts nothing."""

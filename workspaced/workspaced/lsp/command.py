@@ -6,8 +6,8 @@ import os
 import click
 
 from ..terminal.daemon import choose
-from ..terminal.logs import log_to_stderr
 from ..terminal.options import daemon_options, given
+from ..terminal.printing import log_to_stderr
 from .server import run_server
 
 

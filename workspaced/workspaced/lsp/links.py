@@ -14,8 +14,8 @@ from workspaced_tools.notes.privacy_flag import HEAD_BYTES, flag_line, not_under
 
 from ..limits import LSP_ANSWER_S
 from .daemons import Place
+from .documents import uri_of
 from .session import Session, Sight
-from .uris import uri_of
 
 _LSP_HOVER_CHARS: Final = 800
 _WITHIN: Final = re.compile(r"\[\[(?P<wiki>[#^][^\]|\n]*)(?:\|[^\]\n]*)?\]\]|\[[^\]\n]*\]\((?P<path>#[^()\s]*)\)")
@@ -140,10 +140,11 @@ async def links_to(
 ) -> tuple[list[FoundLink], int] | None:
     """The links of other notes to `note`, and how many more there are. Of a document that is open the text in the
     editor counts. None: the daemon does not say."""
-    answer = await session.incoming(place, note, timeout_s)
+    params = {"note": note, "direction": "in", "encoding": session.documents.encoding}
+    answer = await session.ask(place, "workspaced/links", params, timeout_s)
     if answer is None:
         return None
-    given, total = answer
+    given = answer["links"]
     open_notes = {other.place.note: other for other in _open_in(session, place)}
     found = [
         FoundLink(
@@ -156,7 +157,7 @@ async def links_to(
     for name, other in open_notes.items():
         if name != note:
             found += await own_links_to(session, other, note, timeout_s)
-    return found, total - len(given)
+    return found, answer["total"] - len(given)
 
 
 async def own_links_to(session: Session, sight: Sight, note: str, timeout_s: float) -> list[FoundLink]:
@@ -220,7 +221,15 @@ async def problems(session: Session, uri: str) -> list[types.Diagnostic]:
     sight = await session.sight(uri)
     if sight is None:
         return []
-    return [*_front_matter(sight.document.note(sight.place.note)), *await _broken_links(session, sight)]
+    links = sight.document.links(sight.place.note)
+    targets = await session.targets(sight.place, [wire(each.link) for each in links], parts=True)
+    found = []
+    for each, target in zip(links, targets or [], strict=False):
+        problem = _problem(target)
+        if problem is not None:
+            text, severity = problem
+            found.append(types.Diagnostic(lsp_range(each.range), text, severity, source="workspaced"))
+    return [*_front_matter(sight.document.note(sight.place.note)), *found]
 
 
 def _front_matter(note: Note) -> list[types.Diagnostic]:
@@ -237,18 +246,6 @@ def _front_matter(note: Note) -> list[types.Diagnostic]:
         )
         for text, severity, line in found
     ]
-
-
-async def _broken_links(session: Session, sight: Sight) -> list[types.Diagnostic]:
-    links = sight.document.links(sight.place.note)
-    targets = await session.targets(sight.place, [wire(each.link) for each in links], parts=True)
-    found = []
-    for each, target in zip(links, targets or [], strict=False):
-        problem = _problem(target)
-        if problem is not None:
-            text, severity = problem
-            found.append(types.Diagnostic(lsp_range(each.range), text, severity, source="workspaced"))
-    return found
 
 
 def _problem(target: dict[str, Any]) -> tuple[str, types.DiagnosticSeverity] | None:

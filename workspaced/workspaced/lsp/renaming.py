@@ -19,11 +19,10 @@ from workspaced_events.ids import is_markdown
 from workspaced_tools.notes.name_keys import stem, without_ending
 
 from ..limits import LSP_EDIT_S, LSP_WAITING_MAX
-from .daemon import Daemon
-from .daemons import Place
+from .daemons import Daemon, Place
+from .documents import notes_below, path_of, real_path, uri_of
 from .links import FoundLink, given_range, link_at, links_to, lsp_range, meant_note, place_uri, wire
 from .session import Session
-from .uris import notes_below, path_of, real_path, uri_of
 
 _NAMED_MAX: Final = 5
 """So many notes are named in a message."""
@@ -243,7 +242,16 @@ def rewritten(raw: str, target: str, source: str, note: str, *, wiki: bool, bare
     """
     if wiki:
         return _wikilink(raw, target, source, note, bare=bare)
-    return _path_link(raw, target, source, note)
+    every = list(_DESTINATION.finditer(raw))
+    if not every or every[-1][0].endswith(("(", "<")):
+        return None
+    found = every[-1]  # an image within the link's text has one too
+    group = "plain" if found["open"] is None else "open"
+    path = f"/{note}" if target.startswith("/") else _relative(source, note)
+    if target[-3:].lower() != ".md":
+        path = without_ending(path)
+    written = quote(path, safe=_SAFE) if group == "plain" else path
+    return raw[: found.start(group)] + written + raw[found.end(group) :]
 
 
 def _wikilink(raw: str, target: str, source: str, note: str, *, bare: bool) -> str | None:
@@ -262,19 +270,6 @@ def _wikilink(raw: str, target: str, source: str, note: str, *, bare: bool) -> s
     if target.startswith("/"):
         name = f"/{name}"
     return raw[:at] + name + raw[at + len(target) :]
-
-
-def _path_link(raw: str, target: str, source: str, note: str) -> str | None:
-    every = list(_DESTINATION.finditer(raw))
-    if not every or every[-1][0].endswith(("(", "<")):
-        return None
-    found = every[-1]  # an image within the link's text has one too
-    group = "plain" if found["open"] is None else "open"
-    path = f"/{note}" if target.startswith("/") else _relative(source, note)
-    if target[-3:].lower() != ".md":
-        path = without_ending(path)
-    written = quote(path, safe=_SAFE) if group == "plain" else path
-    return raw[: found.start(group)] + written + raw[found.end(group) :]
 
 
 def _relative(source: str, note: str) -> str:

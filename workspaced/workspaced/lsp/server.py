@@ -1,28 +1,144 @@
-"""The language server: which message of the protocol does what. What it does is in the other modules."""
+"""The language server: which message of the protocol does what; completion of `[[`, and pins, which it offers as
+commands and code actions. All else that it does is in the other modules."""
 
 import asyncio
 import logging
 import os
-from collections.abc import Generator
+import re
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final
 
+import anyio
 import msgspec
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcMethodNotFound, PyglsError
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from workspaced_tools.editing.positions import Encoding
+from workspaced_events.errors import InvalidArgument
+from workspaced_tools.editing.names import name_before_part, part_completions
+from workspaced_tools.editing.positions import Encoding, Position
 from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from ..__about__ import __version__
-from . import editor_commands, links, renaming
-from .completion import TRIGGERS, completion
-from .documents import Change
+from ..limits import LSP_NAMES_MAX
+from . import links, renaming
+from .documents import Change, Selection, path_of
 from .links import position
-from .session import Options, Session
-from .uris import path_of
-from .view import Selection
+from .session import Options, Session, Sight
+
+PIN: Final = "workspaced.pin"
+UNPIN: Final = "workspaced.unpin"
+STATUS: Final = "workspaced.status"
+SETTLED: Final = "workspaced.settled"
+_TAKES_URI: Final = {PIN: True, UNPIN: True, STATUS: False, SETTLED: False}
+"""Every command, and whether its one argument is a document's URI; else it takes none."""
+_PATIENCE_S: Final = 10.0
+
+
+def check_arguments(command: str, arguments: Sequence[Any] | None) -> None:
+    """Checks what an editor sent, since pygls would call a command with whatever fits in number.
+
+    Raises:
+        JsonRpcInvalidParams: INVALID_ARGUMENT: there is no such command, or it takes other arguments.
+    """
+    given, takes_uri = arguments or (), _TAKES_URI.get(command)
+    if takes_uri is None:
+        problem = f"There is no command {command[:ECHO_CHARS_MAX]!r}."
+        hint = f"Commands: {', '.join(_TAKES_URI)}."
+    elif takes_uri:
+        if len(given) == 1 and isinstance(given[0], str):
+            return
+        problem = f"{command} takes the URI of an open file; got {_counted(given)}."
+        hint = 'Give it as the one argument: "arguments": ["file:///folder/note.md"].'
+    else:
+        if not given:
+            return
+        problem = f"{command} takes no arguments; got {_counted(given)}."
+        hint = "Leave `arguments` out."
+    raise JsonRpcInvalidParams(f"{problem} {hint}", data={"code": InvalidArgument.code, "hint": hint})
+
+
+def _counted(given: Sequence[Any]) -> str:
+    if not given:
+        return "no argument"
+    return f"{len(given)} arguments" if len(given) > 1 else f"one of type {type(given[0]).__name__}"
+
+
+async def pin(session: Session, uri: str, action: str) -> str:
+    """Pins or unpins (`note_pinned`, `note_unpinned`) the note of a document; says what became of it."""
+    document = session.documents.get(uri)
+    if document is None or document.path is None:
+        return "Only an open file can be pinned."
+    sight = await session.sight(uri)
+    if document.real is None:
+        return "Only an open file can be pinned."
+    session.actions.add(action, document.real)
+    if sight is None:
+        return "No daemon serves this file yet; it is told once one does."
+    return f"{'Pinned' if action == 'note_pinned' else 'Unpinned'} {sight.place.note} for agents."
+
+
+_BEGUN: Final = re.compile(r"\[\[(?P<written>[^\[\]|]*)\Z")
+_WRITTEN_CHARS_MAX: Final = 200
+TRIGGERS: Final = ("[", "#", "^", "/")
+_KINDS: Final = {
+    "file": types.CompletionItemKind.File,
+    "title": types.CompletionItemKind.File,
+    "alias": types.CompletionItemKind.Reference,
+    "heading": types.CompletionItemKind.Module,
+    "block": types.CompletionItemKind.Constant,
+}
+
+
+async def completion(session: Session, uri: str, at: types.Position) -> types.CompletionList | None:
+    """What the link that is being written may lead to. None: none is being written there."""
+    document = session.documents.get(uri)
+    if document is None or document.text is None or not document.is_markdown:
+        return None
+    where = position(at)
+    line = document.positions.line(where.line).encode()
+    start = document.positions.offset(Position(where.line, 0))
+    cut = document.positions.offset(where) - start
+    before = line[:cut].decode(errors="ignore")
+    begun = _BEGUN.search(before)
+    if begun is None or len(begun["written"]) > _WRITTEN_CHARS_MAX:
+        return None
+    sight = await session.sight(uri)
+    if sight is None:
+        return None
+    found = await _names(session, sight, begun["written"])
+    first = document.positions.at(start + len(before[: begun.start("written")].encode()))
+    replaced = types.Range(types.Position(first.line, first.character), at)
+    end = "" if line[cut:].startswith(b"]]") else "]]"
+    items = [_item(each, number, begun["written"], replaced, end) for number, each in enumerate(found)]
+    return types.CompletionList(is_incomplete=True, items=items)
+
+
+async def _names(session: Session, sight: Sight, written: str) -> list[dict[str, Any]]:
+    if name_before_part(written) == "":
+        # Of this note the text in the editor counts.
+        own = part_completions(sight.document.note(sight.place.note), written, LSP_NAMES_MAX)
+        return [msgspec.to_builtins(each) for each in own.names]
+    params = {"prefix": written, "note": sight.place.note, "limit": LSP_NAMES_MAX}
+    answer = await session.ask(sight.place, "workspaced/names", params)
+    names: list[dict[str, Any]] = answer["names"] if answer is not None else []
+    return names
+
+
+def _item(
+    found: dict[str, Any], number: int, written: str, replaced: types.Range, end: str
+) -> types.CompletionItem:
+    """One offer. Its order is ours, and editors that filter compare it with what is written."""
+    return types.CompletionItem(
+        found["name"],
+        kind=_KINDS[found["kind"]],
+        detail=found["note"]["path"],
+        sort_text=f"{number:04}",
+        filter_text=f"{written} {found['link']}" if written else found["link"],
+        text_edit=types.TextEdit(replaced, found["link"] + end),
+    )
+
 
 _LSP_DIAGNOSE_S: Final = 0.5
 """A text is looked through for broken links once it has not changed for this long."""
@@ -65,7 +181,7 @@ class _Protocol(LanguageServerProtocol):
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
-        editor_commands.check_arguments(params.command, params.arguments)
+        check_arguments(params.command, params.arguments)
         return (yield from super().lsp_workspace__execute_command(params))
 
 
@@ -189,39 +305,27 @@ def _register_documents(server: Server) -> None:
 def _register_reading(server: Server) -> None:
     session = server.session
 
-    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
-    async def definition(params: types.DefinitionParams) -> types.Location | None:
-        uri = server.used(params.text_document.uri)
-        return await links.definition(session, uri, params.position)
+    def answer_at(method: str, find: Callable[[Session, str, types.Position], Any], options: Any = None) -> None:
+        """Answers requests about a place in a document."""
 
-    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
-    async def references(params: types.ReferenceParams) -> list[types.Location] | None:
-        uri = server.used(params.text_document.uri)
-        return await links.references(session, uri, params.position)
+        @server.feature(method, options)
+        async def answer(params: types.TextDocumentPositionParams) -> Any:
+            return await find(session, server.used(params.text_document.uri), params.position)
 
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    async def hover(params: types.HoverParams) -> types.Hover | None:
-        uri = server.used(params.text_document.uri)
-        return await links.hover(session, uri, params.position)
+    answer_at(types.TEXT_DOCUMENT_DEFINITION, links.definition)
+    answer_at(types.TEXT_DOCUMENT_REFERENCES, links.references)
+    answer_at(types.TEXT_DOCUMENT_HOVER, links.hover)
+    completes = types.CompletionOptions(trigger_characters=list(TRIGGERS))
+    answer_at(types.TEXT_DOCUMENT_COMPLETION, completion, completes)
+    answer_at(types.TEXT_DOCUMENT_PREPARE_RENAME, renaming.prepare_rename)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
     async def document_link(params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
-        uri = server.used(params.text_document.uri)
-        return await links.document_links(session, uri)
-
-    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list(TRIGGERS)))
-    async def complete(params: types.CompletionParams) -> types.CompletionList | None:
-        uri = server.used(params.text_document.uri)
-        return await completion(session, uri, params.position)
+        return await links.document_links(session, server.used(params.text_document.uri))
 
 
 def _register_renaming(server: Server) -> None:
     session = server.session
-
-    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
-    async def prepare(params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
-        uri = server.used(params.text_document.uri)
-        return await renaming.prepare_rename(session, uri, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit | None:
@@ -256,23 +360,30 @@ def _register_commands(server: Server) -> None:
             session.select(document, Selection(first, max(first, last), text))
         else:
             session.select(document, None)
-        return editor_commands.code_actions(document.uri)
+        return [
+            types.CodeAction(title, command=types.Command(title, name, arguments=[document.uri]))
+            for title, name in (("Pin this note for agents", PIN), ("Unpin this note for agents", UNPIN))
+        ]
 
-    @server.command(editor_commands.PIN)
-    async def pin(uri: str) -> None:
-        server.say(await editor_commands.pin(session, uri, "note_pinned"))
+    @server.command(PIN)
+    async def pin_note(uri: str) -> None:
+        server.say(await pin(session, uri, "note_pinned"))
 
-    @server.command(editor_commands.UNPIN)
-    async def unpin(uri: str) -> None:
-        server.say(await editor_commands.pin(session, uri, "note_unpinned"))
+    @server.command(UNPIN)
+    async def unpin_note(uri: str) -> None:
+        server.say(await pin(session, uri, "note_unpinned"))
 
-    @server.command(editor_commands.STATUS)
+    @server.command(STATUS)
     def status() -> dict[str, Any]:
         return session.status()
 
-    @server.command(editor_commands.SETTLED)
+    @server.command(SETTLED)
     async def settled() -> dict[str, Any]:
-        return await editor_commands.settled(session)
+        """What is told to whom, once all is told; within _PATIENCE_S."""
+        with anyio.move_on_after(_PATIENCE_S):
+            while not session.is_settled:  # noqa: ASYNC110 (what settles is spread over tasks and connections)
+                await anyio.sleep(0.01)
+        return session.status()
 
 
 def _change(given: types.TextDocumentContentChangeEvent) -> Change:

@@ -14,11 +14,8 @@ from workspaced_tools.errors import NoteNotFound
 
 from ..errors import RemoteError
 from ..limits import LSP_ANSWER_S, LSP_EDIT_S, LSP_TICK_S, LSP_WAITING_MAX
-from .daemon import Daemon
-from .daemons import Daemons, Place
-from .documents import Change, Document, Documents
-from .uris import notes_below, path_of, real_path
-from .view import Selection, Shown, shown
+from .daemons import Daemon, Daemons, Place
+from .documents import Change, Document, Documents, Selection, Shown, notes_below, path_of, real_path, shown
 
 _LSP_SELECTION_CHARS: Final = 65_536
 """Of a longer selection only the lines are told."""
@@ -174,14 +171,14 @@ class Session:
 
     # -- what the daemons say --
 
-    async def sight(self, uri: str, timeout_s: float = LSP_ANSWER_S) -> Sight | None:
+    async def sight(self, uri: str) -> Sight | None:
         """The open document and its note. None: it is not open, too long, or a note of no vault."""
         document = self.documents.get(uri)
         if document is None or document.text is None or document.path is None:
             return None
         if document.real is None:
             await self._locate(document)
-        place = await self.daemons.placed(document.real, timeout_s) if document.real is not None else None
+        place = await self.daemons.placed(document.real, LSP_ANSWER_S) if document.real is not None else None
         return Sight(document, place) if place is not None else None
 
     async def ask(self, place: Place, method: str, params: dict[str, Any], timeout_s: float = LSP_ANSWER_S) -> Any:
@@ -205,14 +202,6 @@ class Session:
                 return None
             found += answer["links"]
         return found
-
-    async def incoming(
-        self, place: Place, note: str, timeout_s: float = LSP_ANSWER_S
-    ) -> tuple[list[dict[str, Any]], int] | None:
-        """The links of other notes to `note`, as their files have them, and the number of all."""
-        params = {"note": note, "direction": "in", "encoding": self.documents.encoding}
-        answer = await self.ask(place, "workspaced/links", params, timeout_s)
-        return (answer["links"], answer["total"]) if answer is not None else None
 
     async def tells_of(self, place: Place) -> bool:
         """Whether the daemon tells of the note: not of one that is withheld, nor of one without a file."""

@@ -22,8 +22,7 @@ from ..limits import COALESCE_S, SUBSCRIPTIONS_PER_CONNECTION_MAX
 from ..recording.call_recorder import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
-from .errors import Refused
-from .resources import Resource, Uri, resource
+from .resources import Refused, Resource, Uri, resource
 from .tools import moment
 
 logger = logging.getLogger(__name__)
@@ -133,7 +132,8 @@ class ResourceWatch:
                     return
                 if digest != self._digests[uri]:
                     self._digests[uri] = digest
-                    self._notify(uri)
+                    params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}
+                    self._session.send(notification("notifications/resources/updated", params))
         except Exception:
             # The next event compares again; a call would show the client the error.
             logger.exception("watched resources could not be compared")
@@ -148,10 +148,6 @@ class ResourceWatch:
             return _digest(await self._service.calls.preview(tool, arguments, self._caller))
         except Paused:
             return None
-
-    def _notify(self, uri: str) -> None:
-        params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}
-        self._session.send(notification("notifications/resources/updated", params))
 
 
 def _digest(answer: ToolAnswer) -> bytes:

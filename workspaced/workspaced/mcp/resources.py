@@ -12,18 +12,43 @@ from urllib.parse import unquote
 
 import msgspec
 
+from workspaced_tools.answers import Result
 from workspaced_tools.limits import ECHO_CHARS_MAX
 from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.tools.references import RESOURCE
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool
 
+from ..errors import McpError
 from ..ipc.jsonrpc import RequestId
 from ..recording.call_recorder import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
-from .errors import Refused, refused_by_tool
 from .tools import Page, moment, traceparent_in
+
+_TRANSIENT: Final = frozenset({"READ_ERROR", "INDEX_BUILDING", "INTERNAL"})
+"""Errors on our side, not the caller's."""
+
+
+class Refused(McpError):
+    """A resource or a prompt that does not exist, or cannot be made now; with the code of what answered."""
+
+    def __init__(self, code: str, message: str, *, hint: str, jsonrpc: int = -32602, **details: Any) -> None:
+        super().__init__(message, code=code, hint=hint, **details)
+        self.jsonrpc = jsonrpc
+
+
+_REFUSAL: Final = msgspec.json.Decoder(Result)
+
+
+def refused_by_tool(answer: ToolAnswer, **details: Any) -> Refused:
+    """The error for a tool's failed answer."""
+    refusal = _REFUSAL.decode(answer.payload)
+    code = refusal.code or "INTERNAL"
+    number = -32603 if code in _TRANSIENT else -32602
+    message = f"{(refusal.error or '').rstrip('.')}."
+    return Refused(code, message, hint=refusal.message, jsonrpc=number, **details)
+
 
 CONTEXT: Final = "workspace://context"
 CURRENT: Final = "workspace://note/current"

@@ -45,6 +45,8 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class CallTool(msgspec.Struct, frozen=True):
+    """Parameters of `tools/call`, and of `prompts/get`."""
+
     name: str
     arguments: dict[str, Any] | None = None
     """None, also as null: there are none."""

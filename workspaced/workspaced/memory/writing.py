@@ -8,8 +8,10 @@ the file to give it one.
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from itertools import product
+from pathlib import Path
 from typing import Final
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
@@ -19,19 +21,120 @@ from workspaced_events.journal.submissions import Receipt
 from workspaced_events.projections.pending_writes import PendingWrite
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import Event
-from workspaced_tools.errors import MemoryChanged, MemoryFull, MemoryWriteFailed, NotRecorded, ToolError
+from workspaced_events.schema.catalogue import BESIDE_VAULTS, Event
+from workspaced_tools.errors import (
+    MemoryChanged,
+    MemoryFull,
+    MemoryOff,
+    MemoryWriteFailed,
+    NoActiveVault,
+    NotRecorded,
+    ToolError,
+)
 from workspaced_tools.memory.commands import listing, plan
 from workspaced_tools.memory.folder import Change, MemoryFolder
-from workspaced_tools.memory.paths import Parts
+from workspaced_tools.memory.paths import Parts, is_memory_name
 from workspaced_tools.memory.shared_folder import SharedFolder
-from workspaced_tools.ports.memory import MemoryAnswer, MemoryFile
+from workspaced_tools.ports.memory import MEMORY_ROOT, MemoryAnswer, MemoryFile
 from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.sharing.gate import sharing_off
+from workspaced_tools.vault.files.safe_open import VaultRoot
 
+from ..errors import SettingsInvalid
 from ..journal.publishing import Publishing
 from ..limits import MEMORY_LOGGED_BYTES_PER_HOUR
-from .places import Places
+from ..vaults.served_vault import ServedVault
+
+_BESIDE_PREFIX: Final = f"{MEMORY_ROOT}/"
+assert _BESIDE_PREFIX.startswith(BESIDE_VAULTS), "so that no note of a vault has such a path"
+
+
+def checked_place(setting: Path, vaults: list[Path], own: list[Path]) -> Path:
+    """The setting `memory`, checked: relative to each vault, or absolute.
+
+    Args:
+        vaults: the real paths of the vaults' folders.
+        own: the daemon's own directories.
+
+    Raises:
+        SettingsInvalid: it has no name that a folder in a vault may have, lies in a vault under an absolute path,
+            or overlaps with another vault or with a directory of the daemon's own.
+    """
+    path = setting.expanduser()
+    if path.is_absolute():
+        return _checked_beside(path, vaults, own)
+    if not setting.parts or not all(map(is_memory_name, setting.parts)):
+        raise SettingsInvalid(
+            f"Setting 'memory': {str(setting)!r} is no folder in a vault.",
+            hint='Give a name such as "Memory/", without dots, or an absolute path beside the vaults.',
+        )
+    for vault, other in product(vaults, vaults):
+        memory = vault / setting
+        # A vault around this one is no danger: its rules do not count for what this one serves anyway.
+        if other != vault and other.is_relative_to(vault) and _overlap(memory, other):
+            raise SettingsInvalid(
+                f"Setting 'memory': {memory} overlaps with the vault {other}.",
+                hint="Give another folder: agents could read and write there what that vault hides.",
+            )
+    return setting
+
+
+def _checked_beside(path: Path, vaults: list[Path], own: list[Path]) -> Path:
+    real = path.parent.resolve() / path.name
+    if any(_overlap(real, vault) for vault in vaults):
+        raise SettingsInvalid(
+            f"Setting 'memory': {path} overlaps with a vault.", hint='Name it relative to the vault: "Memory/".'
+        )
+    if any(_overlap(real, each.resolve()) for each in own):
+        raise SettingsInvalid(
+            f"Setting 'memory': {path} overlaps with the daemon's own files.", hint="Give another folder."
+        )
+    return real
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
+
+
+class Places:
+    """The memory folders of one daemon. Safe from any thread."""
+
+    def __init__(self, setting: Path | None, served: Mapping[VaultId, ServedVault]) -> None:
+        """`setting`: as `checked_place` returns it; None: there is no memory folder."""
+        self._setting = setting
+        self.is_set: Final = setting is not None
+        self._served = served
+        self._known: dict[VaultId | None, SharedFolder] = {}
+
+    def of(self, vault: VaultId | None) -> SharedFolder:
+        """The memory folder of a vault.
+
+        Raises:
+            MemoryOff: none is set.
+            NoActiveVault: it lies in the vaults, and this one is not served.
+        """
+        if self._setting is None:
+            raise MemoryOff("There is no memory folder.", hint="Set `memory` to a folder's name, and start again.")
+        if self._setting.is_absolute():
+            vault = None
+        elif vault not in self._served:
+            raise NoActiveVault("No vault is open", hint="Ask the user to open a vault.")
+        if vault not in self._known:
+            self._known[vault] = self._made(self._setting, vault)
+        return self._known[vault]
+
+    def every(self) -> list[SharedFolder]:
+        """The memory folders of all vaults, or the one beside them."""
+        if self._setting is None:
+            return []
+        return [self.of(None)] if self._setting.is_absolute() else [self.of(vault) for vault in self._served]
+
+    def _made(self, path: Path, vault: VaultId | None) -> SharedFolder:
+        if vault is None:
+            return SharedFolder(MemoryFolder(VaultRoot(path.parent), (path.name,)), _BESIDE_PREFIX, None)
+        served = self._served[vault].vault
+        return SharedFolder(MemoryFolder(served.root, path.parts), "/".join(path.parts) + "/", served)
+
 
 _MEMORY_CHANGES_PER_BATCH: Final = 64
 """Files of a moved or deleted folder that are recorded together: with the longest paths they fit a batch."""
@@ -120,11 +223,7 @@ class Memory:
     """One for each daemon. All methods block, and may be called on any thread but the loop's."""
 
     def __init__(
-        self,
-        places: Places,
-        publishing: Publishing,
-        blob: Blob,
-        check_running: Callable[[], None],
+        self, places: Places, publishing: Publishing, blob: Blob, check_running: Callable[[], None]
     ) -> None:
         """
         Args:

@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from .json_places import Place, text_at
-from .request import ChatRequest, Form, content_of, results_end
+from .request import ChatRequest, Form, Place, content_of, results_end, text_at
 
 METHOD = "workspaced/context/overlay"
 

@@ -29,15 +29,13 @@ from workspaced_tools.errors import ArgumentInvalid, SharingOff
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.providers.known import counted
-from workspaced_tools.prompts.providers.provider import Counted
 from workspaced_tools.sharing.verdicts import Verdicts
 
 from ..calls.calls import Calls
 from ..calls.threads import Threads
 from ..limits import UNCHANGED_REASONS_MAX
 from ..recording.call_recorder import Call, Inserted
-from ..volunteering.offers import OFFERS_MAX, Offers
-from ..volunteering.volunteering import Answered, Volunteering, answer_of
+from ..volunteering.volunteering import OFFERS_MAX, Answered, Offers, Volunteering, answer_of
 from .secret import secret_in
 
 logger = logging.getLogger(__name__)
@@ -118,14 +116,7 @@ class Log(NamedTuple):
 class Overlays:
     """One for each daemon. Belongs to the loop's thread."""
 
-    def __init__(
-        self,
-        volunteering: Volunteering,
-        calls: Calls,
-        log: Log,
-        threads: Threads,
-        data: Path,
-    ) -> None:
+    def __init__(self, volunteering: Volunteering, calls: Calls, log: Log, threads: Threads, data: Path) -> None:
         """`data`: the data directory, where the secret lies that makes keys of hashes."""
         self._volunteering = volunteering
         self._calls = calls
@@ -218,7 +209,11 @@ class Overlays:
         sent = self._left.pop(token, None)
         if sent is None:
             return False, None
-        usage, reason = _usage(report, form)
+        usage, reason = None, None
+        try:
+            usage = counted(report, form) if report is not None else None
+        except ArgumentInvalid as error:
+            reason = error.message
         if reason is not None and form not in self._uncounted:
             self._uncounted.add(form)
             logger.warning("what providers count of prompts of the form %s is not recorded: %s", form, reason)
@@ -416,14 +411,6 @@ class _New(NamedTuple):
     vault: VaultId
     from_seq: int | None
     after: str | None
-
-
-def _usage(report: dict[str, Any] | None, form: str) -> tuple[Counted | None, str | None]:
-    """What a provider counted, or why that is not known; neither: it reported nothing."""
-    try:
-        return (counted(report, form) if report is not None else None), None
-    except ArgumentInvalid as error:
-        return None, error.message
 
 
 def _inserted(new: _New, to: Inserted) -> tuple[Insertion, Call]:

@@ -150,19 +150,15 @@ def _run_folder(settings: PastSettings) -> Path:
     try:
         runs = Path(make_state_directory()).parent / FOLDER
         make_folder(runs)
-        _remove_old(runs)
+        # Runs that no daemon serves and whose log was last written long ago go.
+        before = time.time() - _RUN_DAYS * 86_400
+        for run in runs.iterdir():
+            with suppress(OSError, LogLocked), closing(LogLock(run)):
+                if max(each.stat().st_mtime for each in (run / LOG, *(run / LOG).iterdir())) < before:
+                    shutil.rmtree(run)
         return Path(tempfile.mkdtemp(prefix=f"{settings.workspace}-", dir=runs))
     except OSError as error:
         raise SettingsInvalid(
             f"The folder for the log of this run cannot be made: {error.strerror or error}: {error.filename}.",
             hint="Check the state directory's permissions and its disk.",
         ) from error
-
-
-def _remove_old(runs: Path) -> None:
-    """Removes the runs that no daemon serves and whose log was last written long ago."""
-    before = time.time() - _RUN_DAYS * 86_400
-    for run in runs.iterdir():
-        with suppress(OSError, LogLocked), closing(LogLock(run)):
-            if max(each.stat().st_mtime for each in (run / LOG, *(run / LOG).iterdir())) < before:
-                shutil.rmtree(run)

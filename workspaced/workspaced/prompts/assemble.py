@@ -4,38 +4,161 @@ A prompt names no note that was known to be withheld when it was assembled. If n
 since the last prompt, the answer is that prompt, and nothing is recorded.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import asdict, replace
 
-from workspaced_events.errors import InvalidArgument
+from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import MessageId, NoteId
-from workspaced_events.journal.actions import Action
+from workspaced_events.journal.actions import Action, Planned
+from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.projections.conversations import Conversation, Prompt, Settings
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
 from workspaced_tools.prompts.audit.rebuild import prompt_event
+from workspaced_tools.prompts.model.sent_so_far import kept_turn
+from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.stored_texts import BlobStaging, inputs_of
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
-from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, shape
+from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, RenderedBody, shape
 from workspaced_tools.prompts.providers.templates import Template, template_named
 from workspaced_tools.prompts.sources.gather import gather, pinned_in
+from workspaced_tools.sharing.gate import policy_kept_changing
 
 from ..errors import UnknownMessage
-from ..limits import ANSWER_BYTES_MAX
+from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
 from ..service.service import Service
 from ..vaults.served_vault import WithheldDuringRead
 from . import params as p
-from .attempts import Attempt, Shaped, record_attempt
-from .commands import action, checked_message
-from .visibility import WithheldNotes
+from .commands import action, checked_message, known
+from .visibility import WithheldNotes, with_conversation_view
+
+
+class ConversationChanged(Conflict):
+    """The conversation changed after it was read for the prompt."""
+
+
+class Shaped(NamedTuple):
+    """The body of a provider's request."""
+
+    made: RenderedBody
+    encoded: msgspec.Raw
+    """Its JSON: what is hashed is what is measured and sent."""
+    recorded: c.Shape
+
+
+class Attempt(NamedTuple):
+    """The result of one attempt: what to record and what to answer."""
+
+    conversation: Conversation
+    """The conversation as the attempt read it."""
+    actions: list[Action]
+    """To be recorded."""
+    envelope: Envelope | None = None
+    shaped: Shaped | None = None
+    only_compacted: bool = False
+    """True if the attempt only removed withheld notes from the library, so that another one must follow."""
+
+    @property
+    def texts(self) -> list[bytes]:
+        """The texts that the actions name."""
+        return [text for action in self.actions for text in action.blobs]
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory that the actions occupy until they are written."""
+        return ACTION_BYTES * len(self.actions) + sum(map(len, self.texts))
+
+    def plan(self, now: Planned) -> list[Action]:
+        """The actions, if the conversation has not changed (a `Plan` of the log's writer).
+
+        Raises:
+            ConversationChanged: it has.
+        """
+        if now.state.conversations.by_id.get(self.conversation.id) is not self.conversation:
+            raise ConversationChanged(
+                f"The conversation {self.conversation.id!r} kept moving while its prompt was made.",
+                hint="Ask again once its messages are there.",
+            )
+        return self.actions
+
+
+Make = Callable[[Conversation, View, WithheldNotes], Attempt]
+"""What an attempt records of a conversation and a view of the vault; on a worker thread."""
+
+
+async def record_attempt(service: Service, name: str, make: "Make", caller: str) -> tuple[Attempt, int | None]:
+    """The result of `make` and the sequence of its last event; None if there was nothing to record.
+
+    The writer checks at the moment of appending that the conversation has not changed since it was read; if it
+    has, all is made again. Notes that are withheld at present first leave the conversation's library and turns,
+    which is recorded as a compaction.
+
+    Raises:
+        ConversationChanged: the conversation changed at each of ASSEMBLE_ATTEMPTS_MAX attempts.
+        ReadFailed: each attempt found more withheld notes in the library.
+    """
+    changed: ConversationChanged | None = None
+    for _ in range(ASSEMBLE_ATTEMPTS_MAX):
+        made = await with_conversation_view(
+            service, known(service.tail.state, name), partial(_attempt, service, name, make), caller
+        )
+        if not made.actions:
+            return made, None
+        try:
+            receipts = await service.publishing.record(
+                made.plan, caller, size_bytes=made.size_bytes, texts=made.texts
+            )
+        except ConversationChanged as error:
+            changed = error
+            continue
+        if not made.only_compacted:
+            return made, receipts[-1].seq
+    raise changed or policy_kept_changing()
+
+
+# -- on a worker thread --
+
+
+def _attempt(service: Service, name: str, make: "Make", view: View, withheld_notes: WithheldNotes) -> Attempt:
+    """Removes withheld notes from library and turns if they show any, else calls `make`."""
+    conversation = known(view.state, name)
+    turns = _turns_of(conversation, service)
+    withheld_notes.refresh(conversation.library, turns.values())
+    if (compaction := _without_withheld(conversation, turns, withheld_notes)) is not None:
+        return Attempt(conversation, [action(compaction, conversation)], only_compacted=True)
+    return make(conversation, view, withheld_notes)
+
+
+def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, SentTurn]:
+    """The turns that prompts repeat; one that is no longer kept is repeated by nobody."""
+    found, kept = {}, service.kept_turns.of(conversation.id)
+    for name, sent in conversation.turns.items():
+        with suppress(NotRecorded):
+            found[name] = kept_turn(name, sent.turn_sha256, service.texts, kept)
+    return found
+
+
+def _without_withheld(
+    conversation: Conversation, turns: Mapping[MessageId, SentTurn], withheld_notes: WithheldNotes
+) -> c.ContextFolded | None:
+    """The event that takes out of library and turns what is withheld or gone; None: they show none of it."""
+    library = withheld_notes.without_withheld(conversation.library)
+    known_to_be = set(conversation.left_out)
+    left_out = tuple(each for each in withheld_notes.parts_withheld(turns) if each not in known_to_be)
+    if left_out or library != conversation.library:
+        is_gone = library == conversation.library and all(each.why == "gone" for each in left_out)
+        reason: Literal["gone", "withheld"] = "gone" if is_gone else "withheld"
+        return c.ContextFolded(conversation=conversation.id, reason=reason, library=library, left_out=left_out)
+    return None
+
 
 _SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
 """A shorter prompt text always fits into an answer, which holds it at most three times, each character as at most
@@ -116,12 +239,7 @@ def _prompt(
     manifest = staging.keep(msgspec.json.encode(envelope.manifest))
     sent = staging.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
     prompt = prompt_event(
-        conversation.seq,
-        made,
-        inputs_sha256=inputs,
-        manifest_sha256=manifest,
-        shape=recorded,
-        turn_sha256=sent,
+        conversation.seq, made, inputs_sha256=inputs, manifest_sha256=manifest, shape=recorded, turn_sha256=sent
     )
     if made.near_limit is not None:
         actions.append(action(made.near_limit, conversation))

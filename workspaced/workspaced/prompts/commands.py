@@ -172,11 +172,10 @@ def end(params: p.Named) -> Plan:
     """Ends a conversation. No action if it has ended already."""
 
     def plan(now: Planned) -> list[Action]:
-        state = now.state
-        before = state.conversations.by_id.get(ConversationId(params.conversation))
+        before = now.state.conversations.by_id.get(ConversationId(params.conversation))
         if before is not None and before.ended:
             return []
-        conversation = known(state, params.conversation)
+        conversation = known(now.state, params.conversation)
         return [action(c.ConversationEnded(conversation=conversation.id), conversation)]
 
     return plan
@@ -280,8 +279,7 @@ def set_summary(params: p.Summarise) -> Plan:
     name = staging.text(params.text)
 
     def plan(now: Planned) -> list[Action]:
-        state = now.state
-        conversation = known(state, params.conversation)
+        conversation = known(now.state, params.conversation)
         up_to = checked_message(conversation, params.up_to)
         before = conversation.summary
         if before is not None and (before.text_sha256, before.up_to) == (name, up_to):
@@ -304,8 +302,7 @@ def pin(params: p.Pin) -> Plan:
     staging = BlobStaging()
 
     def plan(now: Planned) -> list[Action]:
-        state = now.state
-        conversation = known(state, params.conversation)
+        conversation = known(now.state, params.conversation)
         before = conversation.pins.get(params.id)
         if before is None and len(conversation.pins) >= PINS_PER_CONVERSATION_MAX:
             raise InvalidArgument(
@@ -331,8 +328,7 @@ def unpin(params: p.Unpin) -> Plan:
     """Unpins a provider. No action if it is not pinned."""
 
     def plan(now: Planned) -> list[Action]:
-        state = now.state
-        conversation = known(state, params.conversation)
+        conversation = known(now.state, params.conversation)
         if params.id not in conversation.pins:
             return []
         return [action(c.ContextUnpinned(conversation=conversation.id, id=params.id), conversation)]
@@ -347,8 +343,7 @@ def report_usage(params: p.Usage) -> Plan:
     """
 
     def plan(now: Planned) -> list[Action]:
-        state = now.state
-        conversation = known(state, params.conversation)
+        conversation = known(now.state, params.conversation)
         settings = conversation.settings
         prompt = prompt_for(conversation, params.message)
         read, cached, output = counted(params.report, _shape(params, settings, prompt))

@@ -9,11 +9,7 @@ from workspaced_events.limits import ID_CHARS_MAX, NOTE_ID_CHARS_MAX, TITLE_CHAR
 from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, Promotion, ProviderKind, Role
 from workspaced_tools.limits import CONTEXT_TOKENS_MAX
 
-from ..limits import (
-    ATTACHMENTS_PER_MESSAGE_MAX,
-    CONTEXT_NAME_CHARS_MAX,
-    MESSAGES_PER_REQUEST_MAX,
-)
+from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, CONTEXT_NAME_CHARS_MAX, MESSAGES_PER_REQUEST_MAX
 
 _SIGNATURE_CHARS_MAX: Final = 100_000
 _DOCUMENTS_PER_SEARCH_MAX: Final = 100

@@ -5,24 +5,198 @@ In between each request is checked, given its context and sent on, and its answe
 
 import logging
 import socket
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import suppress
+from functools import partial
+from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import anyio
 import httpx2
+from anyio import to_thread
 
 from workspaced_events.errors import WorkspacedError
 
+from ..client.async_client import Client
+from ..errors import NoDaemon, TimedOut
+from ..limits import DAEMON_ANSWER_S, DAEMON_PAUSE_S
+from ..overlay.asking import METHOD, form_of, overlaid, params_of
+from ..overlay.request import Form, Unreadable, read_request
 from ..overlay.usage import UsageReader, usage_reader
 from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
 from .access import Access, Refusal
-from .context import OFF, NoPrompt, Outcome, form_of_prompt, unchanged, with_context
-from .daemon_link import DaemonLink
 from .upstream import Content, Headers, Upstream, end_to_end
+
+_DAEMON_RETRY_S: Final = 1.0
+"""How often the proxy looks for a daemon that did not run when it started."""
+
+
+class DaemonLink:
+    """Calls the daemon that listens on `path`, as the client `name`; never waited for long.
+
+    The connection is kept open and restored. A prompt must not fail, nor wait, because the daemon is gone: a call
+    fails at once while nobody is connected, and after a call that was not answered in time all calls fail at once
+    for DAEMON_PAUSE_S.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path
+        self._name = name
+        self._client: Client | None = None
+        self._failure = NoDaemon(f"No daemon listens on {path} yet.", hint="Start one with `workspaced serve`.")
+        self._paused_until = 0.0
+        self._untold: dict[str, anyio.Event] = {}
+        """Answers that pass, by the hashes of their names; set once the daemon was told of them."""
+        self.tried = anyio.Event()
+        """Set after the first try to connect."""
+
+    async def keep_connected(self) -> None:
+        """Runs until it is cancelled."""
+        while True:
+            try:
+                async with Client.open(self._path, name=self._name, timeout_s=DAEMON_ANSWER_S) as client:
+                    self._client = client  # restores its connection itself from now on
+                    self.tried.set()
+                    await anyio.sleep_forever()
+            except NoDaemon as failure:
+                self._failure = failure
+                self.tried.set()
+            await anyio.sleep(_DAEMON_RETRY_S)
+
+    @property
+    def failure(self) -> WorkspacedError | None:
+        """Why a call would fail at once; None if it would be sent."""
+        if self._client is None:
+            return self._failure
+        if not self._client.is_connected:
+            return NoDaemon(f"The daemon on {self._path} is gone.")
+        if time.monotonic() < self._paused_until:
+            return TimedOut("The daemon did not answer a moment ago.")
+        return None
+
+    async def call(self, params: dict[str, Any], below: str = "") -> dict[str, Any]:
+        """The answer of `workspaced/context/overlay`, or of a method below it.
+
+        Raises:
+            WorkspacedError: the daemon is gone, refused, or did not answer within DAEMON_ANSWER_S.
+        """
+        if (told := self._untold.get(params.get("previousResponseId", ""))) is not None:
+            with anyio.move_on_after(DAEMON_ANSWER_S):
+                await told.wait()
+        if (failure := self.failure) is not None:
+            raise failure
+        assert self._client is not None, "or there is a failure"
+        try:
+            with anyio.fail_after(DAEMON_ANSWER_S):
+                answer: dict[str, Any] = await self._client.call(METHOD + below, params)
+        except (TimedOut, TimeoutError):
+            self._paused_until = time.monotonic() + DAEMON_PAUSE_S
+            raise TimedOut(f"The daemon did not answer within {DAEMON_ANSWER_S:g} s.") from None
+        return answer
+
+    def will_tell(self, response_id: str) -> None:
+        """The daemon will be told that an answer of that name `finished`; who continues its chat waits for it."""
+        if response_id:
+            self._untold.setdefault(response_id, anyio.Event())
+
+    async def tell(self, method: str, params: dict[str, Any]) -> None:
+        """Tells the daemon what became of a request. A failure is logged: nobody waits for it."""
+        try:
+            await self.call(params, f"/{method}")
+        except WorkspacedError as error:
+            logger.warning("what became of a prompt was not recorded: %s [%s]", error.message, error.code)
+        finally:
+            if (told := self._untold.pop(params.get("responseId", ""), None)) is not None:
+                told.set()
+
+
+_PROXY_REASON_CHARS_MAX: Final = 300
+_PROXY_READ_AT_ONCE_BYTES: Final = 262_144
+"""Longer bodies are read on a thread of their own."""
+OFF: Final = "off"
+_SUBAGENTS: Final = (b"x-claude-code-agent-id", b"x-codex-parent-thread-id")
+"""Which headers Claude Code and Codex send for a helper of theirs."""
+
+
+class NoPrompt(Exception):
+    """Nothing can be put into the request: a code, and why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Outcome(NamedTuple):
+    """What became of a request, for the headers of the answer."""
+
+    context: str
+    """`added`, `off` or `unchanged`."""
+    reason: str = ""
+    """A code and why, if it is unchanged."""
+    form: Form = "openai"
+    token: str = ""
+    """Names the insertions to the daemon, also those that the provider holds; empty: there are none."""
+    body_sha256: str = ""
+    """Of the body with them."""
+
+    def headers(self) -> Headers:
+        """Without what is empty."""
+        named = {b"x-workspaced-context": self.context, b"x-workspaced-reason": _one_line(self.reason)}
+        return [(name, value.encode("ascii", "replace")) for name, value in named.items() if value]
+
+
+def unchanged(code: str, message: str) -> Outcome:
+    """Of a request that goes on as it came."""
+    return Outcome("unchanged", f"{code}: {message}")
+
+
+def _one_line(text: str) -> str:
+    plain = "".join(each if each.isascii() and each.isprintable() else "?" for each in text)
+    return plain[:_PROXY_REASON_CHARS_MAX].strip()  # no header ends in a blank
+
+
+def form_of_prompt(method: str, path: bytes, headers: dict[bytes, bytes]) -> Form:
+    """The form of a request.
+
+    Raises:
+        NoPrompt: it holds no chat, or one that takes no context.
+    """
+    form = form_of(path)
+    if form is None or method != "POST":
+        raise NoPrompt("NOT_A_PROMPT", "requests to this path hold no prompt")
+    if any(each in headers for each in _SUBAGENTS):
+        raise NoPrompt("SUBAGENT", "it is of an agent's helper")
+    return form
+
+
+async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes) -> tuple[bytes, Outcome]:
+    """The body to send, which is the client's own bytes and what is inserted, and what became of it."""
+    try:
+        if len(body) <= _PROXY_READ_AT_ONCE_BYTES:
+            request = read_request(form, body)
+        else:  # on a thread: other requests would wait, and think that the daemon does not answer
+            request = await to_thread.run_sync(read_request, form, body)
+        answer = await daemon.call(params_of(request, path))
+        made = overlaid(request, body, answer)
+    except Unreadable as error:
+        return body, unchanged("UNREADABLE", str(error))
+    except WorkspacedError as error:
+        return body, unchanged(error.code, str(error))
+    except Exception as error:  # a defect of ours: the runtime is not to suffer from it
+        logger.exception("a request could not be given its context")
+        return body, unchanged("INTERNAL", f"{type(error).__name__}, see the proxy's log")
+    if answer["token"] is None and request.is_told:
+        return body, unchanged("TOLD", "a text of workspaced stands in the user's words already, such as a hook's")
+    told = Outcome("added") if answer["insertions"] else unchanged("NOTHING_NEW", answer["reason"] or "nothingNew")
+    if answer["token"] is None:
+        return body, told
+    return made, told._replace(form=form, token=answer["token"], body_sha256=sha256(made).hexdigest())
+
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -95,14 +269,6 @@ class RequestBody:
             self._ended.set()
         data: bytes = message.get("body", b"")
         return data
-
-
-class _Outgoing(NamedTuple):
-    """A request as it goes to the provider."""
-
-    headers: Headers
-    content: Content
-    outcome: Outcome
 
 
 class _Passage:
@@ -181,21 +347,21 @@ class Application:
             self._untold.update(told)
 
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
-        out = await self._outgoing(scope, path, body)
-        passage.outcome = out.outcome
+        headers_out, content, outcome = await self._outgoing(scope, path, body)
+        passage.outcome = outcome
         # Of several such headers, which W3C forbids, all of them, and so nonsense.
         span = b",".join(value for name, value in scope["headers"] if name == b"traceparent")
         passage.traceparent = span[:_TRACEPARENT_BYTES_MAX].decode("latin-1") or None
-        self._count(out.outcome)
+        self._count(outcome)
         method, query = scope["method"], scope["query_string"]
-        own = out.outcome.headers()
+        own = outcome.headers()
         try:
-            async with self._upstream.answer(method, path, query, out.headers, out.content) as response:
+            async with self._upstream.answer(method, path, query, headers_out, content) as response:
                 headers = [*end_to_end(response.headers.raw), *own]
                 await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-                usage = usage_reader(response.status_code, response.headers) if out.outcome.token else None
+                usage = usage_reader(response.status_code, response.headers) if outcome.token else None
                 passage.usage = usage
-                if out.outcome.token and response.status_code < HTTPStatus.BAD_REQUEST:
+                if outcome.token and response.status_code < HTTPStatus.BAD_REQUEST:
                     passage.has_left.set()
                 async for data in response.aiter_raw():
                     if usage is not None:
@@ -219,7 +385,8 @@ class Application:
         if count == 10 ** (len(str(count)) - 1):
             logger.warning("requests without context so far: %d, the last for %s", count, outcome.reason)
 
-    async def _outgoing(self, scope: Scope, path: bytes, body: RequestBody) -> _Outgoing:
+    async def _outgoing(self, scope: Scope, path: bytes, body: RequestBody) -> tuple[Headers, Content, Outcome]:
+        """The headers and the body that go to the provider, and what became of the request."""
         headers: Headers = scope["headers"]
         given = dict(headers)
         has_body = b"content-length" in given or b"transfer-encoding" in given
@@ -227,12 +394,12 @@ class Application:
         if not has_body:
             await body.up_to(0)  # its end
         if given.get(b"x-workspaced", b"").strip().lower() == OFF.encode():
-            return _Outgoing(headers, as_it_came, Outcome(OFF))
+            return headers, as_it_came, Outcome(OFF)
         try:
             form = form_of_prompt(scope["method"], path, given)
             whole = await _whole(given, body)
         except NoPrompt as error:
-            return _Outgoing(headers, as_it_came, unchanged(error.code, error.message))
+            return headers, as_it_came, unchanged(error.code, error.message)
         content, outcome = await with_context(self._daemon, form, path, whole)
         headers = [each for each in headers if each[0] not in {b"content-length", b"transfer-encoding"}]
         if outcome.token:  # its usage is to be read
@@ -240,7 +407,7 @@ class Application:
                 *(each for each in headers if each[0] != b"accept-encoding"),
                 (b"accept-encoding", b"identity"),
             ]
-        return _Outgoing([*headers, (b"content-length", b"%d" % len(content))], content, outcome)
+        return [*headers, (b"content-length", b"%d" % len(content))], content, outcome
 
 
 async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:
@@ -265,45 +432,36 @@ async def _refuse(send: Send, refusal: Refusal, headers: Headers) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-class Options(NamedTuple):
-    """What a proxy is to do."""
-
-    upstream: str
-    port: int
-    """0: any."""
-    token: str
-    socket: Path
-    """The daemon's."""
-    client: str
-    timeout_s: float
-
-
 Ready = Callable[[str, str, str], None]
 """Told that requests are taken: the URL that takes the place of the upstream's, the upstream's, and why requests
 get no context at present; empty: they do."""
 
 
-def run_proxy(options: Options, ready: Ready) -> int:
+def run_proxy(upstream: Upstream, port: int, token: str, daemon: partial[DaemonLink], ready: Ready) -> int:
     """Serves until SIGINT or SIGTERM; returns the exit code.
+
+    Args:
+        port: 0: any.
+        daemon: makes the link to the daemon, on the loop.
 
     Raises:
         WorkspacedError: PORT_TAKEN: another program listens on the port.
-        SettingsInvalid: the upstream is no URL.
     """
     silence_logs("httpx2", "httpcore2")
-    upstream = Upstream(options.upstream, options.timeout_s)
-    with listening(options.port, _TAKEN_HINT) as sockets:
-        return anyio.run(_serve, options, upstream, sockets, ready)
+    with listening(port, _TAKEN_HINT) as sockets:
+        return anyio.run(_serve, upstream, token, daemon, sockets, ready)
 
 
-async def _serve(options: Options, upstream: Upstream, sockets: list[socket.socket], ready: Ready) -> int:
+async def _serve(
+    upstream: Upstream, token: str, make: partial[DaemonLink], sockets: list[socket.socket], ready: Ready
+) -> int:
     port: int = sockets[0].getsockname()[1]
-    daemon = DaemonLink(options.socket, options.client)
-    application = Application(Access(options.token, port), upstream, daemon)
+    daemon = make()
+    application = Application(Access(token, port), upstream, daemon)
 
     def started() -> None:
         failure = daemon.failure
-        url = f"http://{HOST}:{port}/t/{options.token}"
+        url = f"http://{HOST}:{port}/t/{token}"
         ready(url, upstream.url, failure.message if failure is not None else "")
 
     server = LoopbackServer(application, started)

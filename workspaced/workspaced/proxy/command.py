@@ -1,6 +1,7 @@
 """`workspaced proxy`."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -9,12 +10,12 @@ import platformdirs
 
 from ..discovery.beside import noted
 from ..terminal.daemon import choose
-from ..terminal.logs import log_to_stderr
 from ..terminal.options import check_client, daemon_options
 from ..terminal.output import output
-from ..terminal.printing import say
+from ..terminal.printing import log_to_stderr, say
 from .access import token_from
-from .application import Options, run_proxy
+from .application import DaemonLink, run_proxy
+from .upstream import Upstream
 
 _UPSTREAM_TIMEOUT_S: Final = 600.0
 """The longest silence of a provider; the SDKs of OpenAI and Anthropic wait as long."""
@@ -69,4 +70,5 @@ def proxy_command(upstream: str, port: int, client: str, token_file: Path | None
     token = token_from(token_file or platformdirs.user_config_path("workspaced") / "proxy-token")
     socket = choose().socket
     with noted("proxy", f"passes requests on to {upstream}"):
-        return run_proxy(Options(upstream, port, token, socket, client, timeout_s), ready)
+        link = partial(DaemonLink, socket, client)
+        return run_proxy(Upstream(upstream, timeout_s), port, token, link, ready)

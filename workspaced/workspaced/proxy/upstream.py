@@ -92,7 +92,14 @@ class Upstream:
                 does not have. After the head, `httpx2.HTTPError`.
         """
         target = self._base.raw_path.rstrip(b"/") + path + (b"?" + query if query else b"")
-        self._warn_of_double_version(target)
+        # Once: the provider will not know a path if a runtime added a version to a base URL that has it.
+        if not self._has_warned and (found := _VERSION_TWICE.search(target)) is not None:
+            self._has_warned = True
+            logger.warning(
+                "a request goes to ...%s, a version twice: leave /%s out of the runtime's base URL or --upstream",
+                found[0].decode(),
+                found[1].decode(),
+            )
         sent = [(name, value) for name, value in end_to_end(headers) if name not in _NOT_SENT]
         extensions = {"target": target or b"/"}  # a path in the URL would be escaped anew
         request = httpx2.Request(method, self._base, headers=sent, content=content, extensions=extensions)
@@ -114,16 +121,6 @@ class Upstream:
             yield response
         finally:
             await response.aclose()
-
-    def _warn_of_double_version(self, target: bytes) -> None:
-        """Says once why the provider will not know a path: a runtime added a version to a base URL that has it."""
-        if not self._has_warned and (found := _VERSION_TWICE.search(target)) is not None:
-            self._has_warned = True
-            logger.warning(
-                "a request goes to ...%s, a version twice: leave /%s out of the runtime's base URL or --upstream",
-                found[0].decode(),
-                found[1].decode(),
-            )
 
 
 _URL_HINT: Final = "Give the base URL that the runtime would use, such as https://api.openai.com/v1."

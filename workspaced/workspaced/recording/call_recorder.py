@@ -1,4 +1,5 @@
-"""`ToolAnswer`: the answer of one call of a tool; `CallRecorder`: records calls on its own thread.
+"""`ToolAnswer`: the answer of one call of a tool; `CallRecorder`: records calls on its own thread; `Sweeper`:
+removes recordings beyond their bounds.
 
 An answer never waits for its record. `record` only queues a call. After a short delay the thread takes all queued
 calls, stores their results and recordings as blobs, and then submits `tool_called`. So an event never names a blob
@@ -17,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.blobs.evictable import EvictableBlobStore
+from workspaced_events.blobs.evictable import EvictableBlobStore, Swept
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, ToolCalled
 from workspaced_tools.errors import ToolError
@@ -34,6 +35,7 @@ from ..limits import (
     CALL_RECORDER_DELAY_S,
     CALL_RECORDER_WAITING_BYTES_MAX,
     CALL_RECORDER_WAITING_MAX,
+    SWEEP_INTERVAL_S,
 )
 
 _CALL_RECORDER_HURRY: Final = 500
@@ -214,7 +216,7 @@ class CallRecorder:
     def _keep(self, waiting: _Waiting, blobs: EvictableBlobStore) -> str:
         answer, caller = waiting.call.answer, waiting.call.caller
         made_from = answer.made_from
-        if _are_long(waiting.arguments):
+        if len(waiting.arguments) > ARGUMENTS_INLINE_BYTES_MAX:
             blobs.keep(waiting.arguments)
         result = blobs.keep(answer.payload)
         if isinstance(made_from, Recording):
@@ -238,13 +240,9 @@ class CallRecorder:
             self._lasts_bytes += size
 
 
-def _are_long(arguments: bytes) -> bool:
-    return len(arguments) > ARGUMENTS_INLINE_BYTES_MAX
-
-
 def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
     call, answer = waiting.call, waiting.call.answer
-    long = _are_long(waiting.arguments)
+    long = len(waiting.arguments) > ARGUMENTS_INLINE_BYTES_MAX
     to, given = call.volunteered, answer.payload
     make: Callable[..., ToolCalled] = ToolCalled
     if to is not None:
@@ -267,3 +265,67 @@ def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
         answer_version=ANSWER_VERSION,
         traceparent=call.traceparent,
     )
+
+
+_SWEEP_CHECK_S: Final = 60.0
+"""How often it is looked whether a sweep is due."""
+_WRITTEN_SHARE: Final = 8
+"""A sweep is due once a share of 1/8 of the allowed bytes was written."""
+
+
+class Sweeper:
+    """Removes recordings beyond their bounds in size and age while a daemon runs, on its own thread.
+
+    It sweeps at the start, then every hour, and earlier after many writes. So the disk space that a client can
+    cause is bounded, no matter how fast it calls. One for each daemon.
+    """
+
+    def __init__(self, blobs: EvictableBlobStore, bytes_max: int, days_max: float) -> None:
+        self.blobs = blobs
+        self.problem: str | None = None
+        """Why the latest sweep failed."""
+        self._bytes_max = bytes_max
+        self._days_max = days_max
+        self._due_at = 0.0
+        self._found = Swept(0, 0, 0, 0)
+        self._written_before = (0, 0)
+        """Blobs and bytes that `blobs` had written before the latest sweep."""
+        self._closing = threading.Event()
+
+    def start(self) -> None:
+        """Starts the thread."""
+        threading.Thread(target=self._run, name="workspaced-sweeper", daemon=True).start()
+
+    def close(self) -> None:
+        """Ends the thread, without waiting for a running sweep."""
+        self._closing.set()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self.turn()
+            self._closing.wait(_SWEEP_CHECK_S)
+
+    def turn(self) -> None:
+        """Sweeps if a sweep is due. Blocks. A failure sets `problem` and raises nothing."""
+        written_bytes = self.blobs.written_bytes - self._written_before[1]
+        if time.monotonic() < self._due_at and written_bytes <= self._bytes_max // _WRITTEN_SHARE:
+            return
+        self._due_at = time.monotonic() + SWEEP_INTERVAL_S
+        before = (self.blobs.written, self.blobs.written_bytes)
+        try:
+            found = self.blobs.sweep(self._bytes_max, self._days_max)
+        except OSError as error:
+            if self.problem is None:
+                logger.warning("what agents were shown is not swept: %s", error)
+            self.problem = f"What agents were shown is not swept: {error.strerror}."
+        else:
+            self.problem = None
+            self._found, self._written_before = found, before
+
+    def status(self) -> dict[str, Any]:
+        """Number and bytes of stored blobs: left by the latest sweep, plus written since."""
+        written, written_bytes = self._written_before
+        return {
+            "kept": self._found.kept + self.blobs.written - written,
+            "keptBytes": self._found.kept_bytes + self.blobs.written_bytes - written_bytes,
+        }

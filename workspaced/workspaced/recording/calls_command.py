@@ -12,9 +12,7 @@ import msgspec
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.position import parse_position
-from workspaced_tools.prompts.model.token_estimate import (
-    estimate_json_tokens,
-)
+from workspaced_tools.prompts.model.token_estimate import estimate_json_tokens
 from workspaced_tools.recording.call_diff import compared
 from workspaced_tools.recording.recorded_calls import (
     Listed,
@@ -64,12 +62,7 @@ def calls_command() -> None:
 @utc_option
 @daemon_options
 def list_command(
-    log: str | None,
-    limit: int,
-    tool: str | None,
-    caller: str | None,
-    failed: bool,
-    since: str | None,
+    log: str | None, limit: int, tool: str | None, caller: str | None, failed: bool, since: str | None
 ) -> None:
     """List the latest calls, newest last."""
     wanted = Wanted(tool, caller, failed, parse_position(since) if since is not None else None)
@@ -123,7 +116,12 @@ def show_command(seq: int, log: str | None, only: str | None) -> None:
     if only == "result":
         print_bytes(call.answer())
     elif only == "text":
-        _print_text(call)
+        texts = texts_of(call.answer())
+        if not texts:
+            say("The answer holds no note's text.", err=True)
+        for note, content in texts:
+            say(styled(f"--- {note}", bold=True))
+            say_text("\n".join(content.splitlines()))
     elif given("json"):
         answer = msgspec.Raw(call.result) if call.result is not None else None
         print_json({**msgspec.structs.asdict(call), "result": answer})
@@ -159,15 +157,6 @@ def _print_sections(*sections: tuple[str, Iterable[str]]) -> None:
     for word, texts in sections:
         for number, line in enumerate(texts):
             say(f"{'' if number else word:<10} {line}".rstrip())
-
-
-def _print_text(call: RecordedCall) -> None:
-    texts = texts_of(call.answer())
-    if not texts:
-        say("The answer holds no note's text.", err=True)
-    for note, content in texts:
-        say(styled(f"--- {note}", bold=True))
-        say_text("\n".join(content.splitlines()))
 
 
 @calls_command.command("diff")

@@ -16,17 +16,10 @@ from typing import Final, cast
 from anyio.abc import TaskGroup
 
 from ..errors import RequestError
-from ..ipc.framing import LineSplitter
+from ..ipc.jsonrpc import LineSplitter
 from ..ipc.peer import peer_uid
 from ..journal.log_tail import COMMITTED
-from ..limits import (
-    CONNECTIONS_MAX,
-    FLUSH_BYTES,
-    IN_FLIGHT_MAX,
-    PARTIAL_LINE_S,
-    UNREAD_BYTES_MAX,
-    UNREAD_S,
-)
+from ..limits import CONNECTIONS_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
 from ..service.awake_timer import AwakeTimer
 from ..service.service import Service
 from .dispatcher import Dispatcher
@@ -86,7 +79,10 @@ class Connection(asyncio.Protocol):
             self._refuse_and_close(error)
             return
         if lines and lines[0].endswith(_HTTP):
-            self._refuse_http()
+            # A page of another site may have sent a body of our requests through a careless relay.
+            self.send(b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
+            hint = "Send one JSON object a line; a program that speaks MCP starts `workspaced mcp`."
+            self._refuse_and_close(RequestError("INVALID_REQUEST", "This socket does not speak HTTP.", hint=hint))
             return
         self._watch_partial(completed=bool(lines))
         self._waiting.extend(line for line in lines if line.strip())
@@ -170,7 +166,9 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         if self._transport is None:
             return
-        _break_cycle(self._transport)
+        # Otherwise a closed connection would stay in memory until a rare collection of old objects, since
+        # asyncio's transport holds a method of its own. uvloop's has no such cycle.
+        getattr(self._transport, "__dict__", {}).pop("_read_ready_cb", None)
         self._transport = None
         self._waiting.clear()
         for timer in (self._unread_timer, self._partial_timer):
@@ -201,12 +199,6 @@ class Connection(asyncio.Protocol):
         """Refuses the line that has begun."""
         self._dispatcher.refuse(self._splitter.take_partial(), error)
         self.close()
-
-    def _refuse_http(self) -> None:
-        """Closes, because a page of another site may have sent a body of our requests through a careless relay."""
-        self.send(b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
-        hint = "Send one JSON object a line; a program that speaks MCP starts `workspaced mcp`."
-        self._refuse_and_close(RequestError("INVALID_REQUEST", "This socket does not speak HTTP.", hint=hint))
 
     def _watch_partial(self, *, completed: bool) -> None:
         if self._partial_timer is not None and (completed or not self._splitter.partial):
@@ -287,9 +279,3 @@ def _connections_max() -> int:
         return CONNECTIONS_MAX
     # A refused connection keeps its descriptor for up to four turns of the loop.
     return max(1, min(CONNECTIONS_MAX, descriptors - _DESCRIPTORS_RESERVED - 4 * _ACCEPTS_PER_TURN))
-
-
-def _break_cycle(transport: asyncio.Transport) -> None:
-    """Breaks the reference cycle in asyncio's transport, which holds a method of its own. Otherwise a closed
-    connection would stay in memory until a rare collection of old objects. uvloop's transport has no cycle."""
-    getattr(transport, "__dict__", {}).pop("_read_ready_cb", None)

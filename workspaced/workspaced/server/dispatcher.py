@@ -4,12 +4,10 @@ Blocking work (tools, reading the log) runs as a task of the daemon's task group
 first request decides the protocol (protocol.py): our own methods, or one of the two generations of MCP.
 """
 
-import asyncio
 import inspect
 import logging
-from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import anyio
 import msgspec
@@ -18,7 +16,6 @@ from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.journal.actions import check_not_paused
-from workspaced_tools.tools.registry import ToolSet
 
 from ..errors import RequestError
 from ..ipc.jsonrpc import (
@@ -36,7 +33,7 @@ from ..ipc.jsonrpc import (
 from ..ipc.params import hint_for
 from ..limits import ANSWER_BYTES_MAX
 from ..service.service import Service
-from ..service.session import DEFERRED, Follower, Method
+from ..service.session import DEFERRED, Method, Outlet, Session
 from .protocol import ProtocolVersion, decide
 
 logger = logging.getLogger(__name__)
@@ -85,23 +82,6 @@ class Batch:
         return b"[" + b",".join(each.rstrip(b"\n") for each in self.answers) + b"]\n"
 
 
-class Outlet(Protocol):
-    """What carries a dispatcher's messages to its client."""
-
-    @property
-    def writable(self) -> bool:
-        """Whether the client reads fast enough."""
-        ...
-
-    def send(self, line: bytes) -> None:
-        """Sends a message."""
-        ...
-
-    def ended(self) -> None:
-        """Called when a request has ended, answered or not."""
-        ...
-
-
 class _Nowhere:
     """The outlet after the client has gone."""
 
@@ -117,23 +97,13 @@ class _Nowhere:
 _NOWHERE: Final = _Nowhere()
 
 
-class Dispatcher:
-    """One client's requests: a `Session` for their handlers. Runs on the loop's thread only."""
+class Dispatcher(Session):
+    """One client's requests, and the session for their handlers. Runs on the loop's thread only."""
 
     def __init__(self, service: Service, tasks: TaskGroup, outlet: Outlet) -> None:
         """`tasks`: the daemon's."""
-        self.service = service
-        self.client = "unknown"
-        """The client's name, from the current or the last request."""
-        self.inferred = False
-        self.tools: ToolSet = "all"
-        """The tools that this client's list shows."""
-        self.line_bytes = 0
-        """The length of the current or the last message."""
-        self.subscriptions: dict[RequestId, Follower] = {}
+        super().__init__(service, tasks, outlet)
         self.in_flight = 0
-        self._tasks = tasks
-        self._outlet: Outlet = outlet
         self._protocol: ProtocolVersion | None = None
         """None: the first request decides."""
         self._running: dict[RequestId, anyio.CancelScope] = {}
@@ -148,7 +118,13 @@ class Dispatcher:
         self.line_bytes = len(line)
         try:
             if self._protocol is not None and self._protocol.takes_batches and is_batch(line):
-                self._take_batch(Batch(line, self._batches.keys()))
+                # The answers of a batch are one, to its first id.
+                batch = Batch(line, self._batches.keys())
+                self._batches.update(dict.fromkeys(batch.ids, batch))
+                if not batch.ids and batch.answers:
+                    self._outlet.send(batch.line)
+                for message in batch.messages:
+                    self._handle(message)
             else:
                 self._handle(parse_request(line))
         except RequestError as error:
@@ -164,14 +140,6 @@ class Dispatcher:
             self.fail(request_id, error)
         if not ids:
             self._outlet.send(error_response(self._unknown_id, error))
-
-    def _take_batch(self, batch: Batch) -> None:
-        """Handles a batch. Its answers are one, to its first id."""
-        self._batches.update(dict.fromkeys(batch.ids, batch))
-        if not batch.ids and batch.answers:
-            self._outlet.send(batch.line)
-        for message in batch.messages:
-            self._handle(message)
 
     def _handle(self, request: Request) -> None:
         """Handles one request or notification."""
@@ -244,7 +212,6 @@ class Dispatcher:
             self._ended(request_id)
 
     def cancel(self, request_id: RequestId) -> None:
-        """Ends an open request without an answer, at its client's request."""
         follower = self.subscriptions.get(request_id)
         if follower is not None and follower.closing_response is not None:
             follower.close()
@@ -255,7 +222,6 @@ class Dispatcher:
     # -- answers --
 
     def answer(self, request_id: RequestId | None, result: Any) -> None:
-        """Ends a request with its result; sends nothing for a notification or for NO_ANSWER."""
         if request_id is not None and result is not NO_ANSWER:
             try:
                 line = response(request_id, result)
@@ -276,7 +242,6 @@ class Dispatcher:
         self._ended(request_id)
 
     def fail(self, request_id: RequestId | None, error: WorkspacedError) -> None:
-        """Ends a request with an error; a notification gets none."""
         if request_id is not None:
             self._reply(request_id, error_response(request_id, error))
         else:
@@ -305,31 +270,12 @@ class Dispatcher:
                 self._outlet.send(batch.line)
         self._outlet.ended()
 
-    # -- the rest of Session --
-
-    @property
-    def writable(self) -> bool:
-        """Whether the client reads fast enough."""
-        return self._outlet.writable
-
-    def send(self, line: bytes) -> None:
-        """Sends a message that answers no request."""
-        self._outlet.send(line)
-
-    def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
-        """Runs a coroutine function in the daemon's task group."""
-        self._tasks.start_soon(function, *args)
-
-    def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
-        """Calls a function on the loop after a delay."""
-        asyncio.get_running_loop().call_later(delay_s, function)
+    # -- subscriptions, and the end --
 
     def tail_moved(self) -> None:
         """Lets every subscription send new events."""
         for subscription in list(self.subscriptions.values()):
             subscription.tail_moved()
-
-    # -- ends --
 
     def say_goodbye(self) -> None:
         """Sends what each subscription owes its client when the daemon ends it."""

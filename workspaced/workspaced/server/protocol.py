@@ -20,11 +20,10 @@ import msgspec
 
 from ..api.daemon import Hello, choose_tools, facts
 from ..api.routes import METHODS
-from ..errors import RequestError, UnsupportedVersion
+from ..errors import McpError, RequestError, UnsupportedVersion
 from ..ipc.greeting import TOOLS_CHOSEN
 from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
 from ..mcp import handshake, prompts, resource_subscriptions, resources, tools
-from ..mcp.errors import MetaMissing
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
 from ..service.session import Method, Session
 from ..service.status import status
@@ -73,13 +72,15 @@ _HELLO: Final = msgspec.json.Decoder(Hello)
 class ProtocolVersion:
     """A protocol: its methods, the checks of a request and the form of a result."""
 
-    settled = True
-    """Whether the connection keeps this protocol."""
     is_mcp = False
-    takes_batches = False
 
-    def __init__(self, methods: Mapping[str, Method]) -> None:
+    def __init__(
+        self, methods: Mapping[str, Method], *, settled: bool = True, takes_batches: bool = False
+    ) -> None:
+        """`settled`: whether the connection keeps this protocol."""
         self.methods = methods
+        self.settled = settled
+        self.takes_batches = takes_batches
 
     def begin(self, session: Session, request: Request) -> Method | None:  # noqa: ARG002
         """The requested method; None for a notification that needs no more handling.
@@ -111,27 +112,18 @@ class _Mcp(ProtocolVersion):
             if request.method == _CANCEL:
                 _cancel(session, request)
             elif request.method == TOOLS_CHOSEN:
-                _choose_tools(session, request)
+                # A choice that does not exist is ignored.
+                with suppress(msgspec.MsgspecError, RecursionError):
+                    choose_tools(session, _HELLO.decode(request.params))
             return None
         if request.method.startswith(NATIVE_PREFIX) and request.method not in self.methods:
-            raise RequestError(
-                "UNKNOWN_METHOD",
-                f"{request.method[:100]!r} does not work on an MCP connection.",
-                hint="Open another connection to the daemon's socket and begin it with workspaced/hello.",
-            )
+            problem = f"There is no method {request.method[:100]!r}, neither on an MCP connection nor on another."
+            hint = f"Here: {', '.join(self.methods)}."
+            if request.method in METHODS:
+                problem = f"{request.method[:100]!r} does not work on an MCP connection."
+                hint = "Open another connection to the daemon's socket and begin it with workspaced/hello."
+            raise RequestError("UNKNOWN_METHOD", problem, hint=hint)
         return super().begin(session, request)
-
-
-class _McpWithBatches(_Mcp):
-    """MCP 2025-03-26, the only version that has them."""
-
-    takes_batches = True
-
-
-class _Undecided(_Mcp):
-    """No request so far has decided the protocol."""
-
-    settled = False
 
 
 class _Modern(_Mcp):
@@ -139,7 +131,16 @@ class _Modern(_Mcp):
 
     def begin(self, session: Session, request: Request) -> Method | None:
         if request.method == "initialize":
-            raise _no_handshake(request)
+            try:
+                wanted = (_INITIALIZE.decode(request.params).protocol_version or "unknown")[:100]
+            except (msgspec.MsgspecError, RecursionError):
+                wanted = "unknown"
+            raise UnsupportedVersion(
+                f"This connection speaks MCP {MODERN}, which knows no handshake.",
+                hint="Open another connection for it.",
+                supported=[MODERN],
+                requested=wanted,
+            )
         if request.id is not msgspec.UNSET and not request.method.startswith(NATIVE_PREFIX):
             meta = _meta_of(request)
             if meta.version != MODERN:
@@ -161,36 +162,18 @@ class _Modern(_Mcp):
         return result
 
 
-class _Discovering(_Modern):
-    """Probably MCP 2026-07-28, but `server/discover` was the only request so far."""
-
-    settled = False
-
-
 def _meta_of(request: Request) -> _RequestMeta:
     try:
         return _CARRIER.decode(request.params).meta
     except msgspec.ValidationError as error:
-        raise MetaMissing(
+        raise McpError(
             f"A request of MCP {MODERN} names its version and capabilities in _meta: {error}.",
             hint=f"Give params._meta with {_VERSION} and io.modelcontextprotocol/clientCapabilities; or begin a "
             "connection with initialize, or with workspaced/hello.",
+            code="META_MISSING",
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise RequestError("INVALID_JSON", f"{request.method[:100]}: {error}.") from None
-
-
-def _no_handshake(request: Request) -> UnsupportedVersion:
-    try:
-        wanted = (_INITIALIZE.decode(request.params).protocol_version or "unknown")[:100]
-    except (msgspec.MsgspecError, RecursionError):
-        wanted = "unknown"
-    return UnsupportedVersion(
-        f"This connection speaks MCP {MODERN}, which knows no handshake.",
-        hint="Open another connection for it.",
-        supported=[MODERN],
-        requested=wanted,
-    )
 
 
 def _cancel(session: Session, request: Request) -> None:
@@ -200,12 +183,6 @@ def _cancel(session: Session, request: Request) -> None:
     except (msgspec.MsgspecError, RecursionError):
         return
     session.cancel(wanted)
-
-
-def _choose_tools(session: Session, request: Request) -> None:
-    """Applies the choice of tools in the notification; ignores a choice that does not exist."""
-    with suppress(msgspec.MsgspecError, RecursionError):
-        choose_tools(session, _HELLO.decode(request.params))
 
 
 def _greet(session: Session, _id: RequestId | None, params: Hello) -> Any:
@@ -226,7 +203,7 @@ _SHARED: Final = {
     "resources/templates/list": Method(tools.Page, resources.list_templates, _LIST, works_paused=True),
     "resources/read": Method(resources.Uri, resources.read_resource, _READ),
     "prompts/list": Method(tools.Page, prompts.list_prompts, _LIST, works_paused=True),
-    "prompts/get": Method(prompts.GetPrompt, prompts.get_prompt),
+    "prompts/get": Method(tools.CallTool, prompts.get_prompt),
 }
 _WATCHING: Final = {
     "resources/subscribe": Method(resources.Uri, resource_subscriptions.subscribe, works_paused=True),
@@ -256,20 +233,28 @@ _OF_HANDSHAKE: Final = {
     **_OURS,
 }
 _HANDSHAKE_MCP: Final = _Mcp(_OF_HANDSHAKE)
-_MCP_WITH_BATCHES: Final = _McpWithBatches(_OF_HANDSHAKE)
+_MCP_WITH_BATCHES: Final = _Mcp(_OF_HANDSHAKE, takes_batches=True)
+"""MCP 2025-03-26, the only version that has them."""
 _MODERN_MCP: Final = _Modern(_OF_MODERN)
-_DISCOVERING: Final = _Discovering(_OF_MODERN)
-_UNDECIDED: Final = _Undecided({"ping": Method(handshake.FirstPing, handshake.greet, works_paused=True)})
+_DISCOVERING: Final = _Modern(_OF_MODERN, settled=False)
+"""Probably MCP 2026-07-28, but `server/discover` was the only request so far."""
+_FIRST_PING: Final = {"ping": Method(handshake.FirstPing, handshake.greet, works_paused=True)}
+_UNDECIDED: Final = _Mcp(_FIRST_PING, settled=False)
+"""No request so far has decided the protocol."""
 
 
 def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
     """The protocol of an undecided connection, by its next request.
 
     Raises:
-        MetaMissing: the request does not decide it.
+        McpError: META_MISSING: the request does not decide it.
     """
     if request.method == "initialize":
-        return _after_handshake(request)
+        try:
+            version = handshake.spoken(_INITIALIZE.decode(request.params))
+        except msgspec.MsgspecError:
+            return _HANDSHAKE_MCP
+        return _MCP_WITH_BATCHES if version == _BATCHING else _HANDSHAKE_MCP
     if request.method.startswith(NATIVE_PREFIX):
         return _NATIVE if before is not _DISCOVERING else _MODERN_MCP
     if request.id is msgspec.UNSET:
@@ -278,19 +263,11 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
         return _UNDECIDED
     if before is _DISCOVERING or _is_modern(request):
         return _DISCOVERING if request.method == "server/discover" else _MODERN_MCP
-    raise MetaMissing(
+    raise McpError(
         "The first request on a connection tells what it speaks; this one does not.",
         hint=f"Begin with initialize, with params._meta that names {_VERSION}, or with workspaced/hello.",
+        code="META_MISSING",
     )
-
-
-def _after_handshake(request: Request) -> ProtocolVersion:
-    """The protocol that the handshake of `request` agrees on."""
-    try:
-        version = handshake.spoken(_INITIALIZE.decode(request.params))
-    except msgspec.MsgspecError:
-        return _HANDSHAKE_MCP
-    return _MCP_WITH_BATCHES if version == _BATCHING else _HANDSHAKE_MCP
 
 
 def _is_modern(request: Request) -> bool:

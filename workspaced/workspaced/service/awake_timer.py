@@ -11,10 +11,6 @@ from collections.abc import Callable
 from ..limits import LATE_S, STEP_S
 
 
-def _nothing() -> None:
-    pass
-
-
 class AwakeTimer:
     """Calls `function` on the loop after the process was awake for `delay_s`, within one step.
 
@@ -30,7 +26,7 @@ class AwakeTimer:
     def cancel(self) -> None:
         """Cancels the call and drops the reference to `function`."""
         self._handle.cancel()
-        self._function = _nothing
+        self._function = lambda: None
 
     def _begin_step(self) -> None:
         self._step_s = min(self._left_s, STEP_S)

@@ -32,18 +32,15 @@ from ..journal.log_tail import NOTES_MOVED, LogTail
 from ..journal.pausing import Pausing
 from ..journal.publishing import Publishing
 from ..limits import PUBLISHER_GRACE_S
-from ..memory.places import Places
-from ..memory.writing import Memory
+from ..memory.writing import Memory, Places
 from ..overlay.overlays import Log as OverlayLog
 from ..overlay.overlays import Overlays
 from ..peers.link import Link
-from ..recording.call_recorder import CallRecorder
-from ..recording.sweeper import Sweeper
+from ..recording.call_recorder import CallRecorder, Sweeper
 from ..settings.link import LinkSettings
 from ..traces.live import LiveTraces
-from ..traces.parents import Parents
-from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
-from ..vaults.timely_answers import TimelyAnswers
+from ..traces.spans import Parents
+from ..vaults.served_vault import ServedVault, TimelyAnswers, notes_attached_in, notes_published_in
 from ..volunteering.volunteering import Volunteering
 from .open_views import OpenViews
 from .uploads import Uploads
@@ -128,7 +125,14 @@ class Service:
         self.call_recorder = CallRecorder(sweeper.blobs if record else None, self.publishing.record_call)
         self.calls = self._calls(writer.now)
         self.volunteering = Volunteering(self.calls, lambda: self.tail.state, self.call_recorder.record)
-        self.overlays = self._overlays(data)
+        log = OverlayLog(
+            lambda: self.tail.state,
+            self.publishing.record,
+            self.call_recorder.record,
+            self.wait_until_recorded,
+            self.sweeper.blobs.get,
+        )
+        self.overlays = Overlays(self.volunteering, self.calls, log, self.threads, data)
 
     def _moments(self, journal: Journal) -> LogMoments:
         writer = journal.writer
@@ -145,17 +149,9 @@ class Service:
         recordings = Recordings(self.sweeper.blobs.get, self.threads.check_running)
         past = PastCalls(self.moments, recordings, self.visits, self.texts, clock, self.wait_until_recorded)
         answers = Answers(self.visits, self.texts, past, self.memory, clock)
-        return Calls(self.tail, self.served, answers, past, self.threads, self.call_recorder, self._reconcile)
-
-    def _overlays(self, data: Path) -> Overlays:
-        log = OverlayLog(
-            lambda: self.tail.state,
-            self.publishing.record,
-            self.call_recorder.record,
-            self.wait_until_recorded,
-            self.sweeper.blobs.get,
+        return Calls(
+            self.tail, self.served, answers, past, self.threads, self.call_recorder, ServedVault.reconcile
         )
-        return Overlays(self.volunteering, self.calls, log, self.threads, data)
 
     # -- the log --
 
@@ -227,6 +223,7 @@ class Service:
     def serve(self, served: ServedVault) -> None:
         """Adds a vault: calls may be answered from it."""
         self.served[served.id] = served
+        served.state, served.record = lambda: self.tail.state, self.publishing.note
         served.on_changes = partial(self.tail.signals.emit, NOTES_MOVED)
         served.vault.levels.remember(self.writer.visibility.of(served.id))
         served.policy_enforced(served.vault.policy.digest)
@@ -259,9 +256,6 @@ class Service:
             what = "No vault is current." if vault is None else f"The vault {vault[:100]!r} is not served."
             raise InvalidArgument(what, hint=f"Served: {known}.")
         return found
-
-    async def _reconcile(self, served: ServedVault) -> None:
-        await served.reconcile(lambda: self.tail.state, self.publishing.note)
 
     # -- the end --
 

@@ -1,10 +1,12 @@
 """`Session`: the part of a connection that handlers may use; `Method`: a method of the API with its handler."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import msgspec
+from anyio.abc import TaskGroup
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_tools.tools.registry import ToolSet
@@ -33,52 +35,69 @@ class Follower(Protocol):
         ...
 
 
-class Session(Protocol):
+class Outlet(Protocol):
+    """What carries a dispatcher's messages to its client."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the client reads fast enough."""
+        ...
+
+    def send(self, line: bytes) -> None:
+        """Sends a message."""
+        ...
+
+    def ended(self) -> None:
+        """Called when a request has ended, answered or not."""
+        ...
+
+
+class Session:
     """One client's connection as methods see it. Belongs to the loop's thread."""
 
-    service: Service
-    client: str
-    """The name of the client that made the request at hand."""
-    inferred: bool
-    """Whether the client infers the views that it shows."""
-    tools: ToolSet
-    """The tools that `tools/list` shows on this connection."""
-    line_bytes: int
-    """The length of that request's line."""
-    subscriptions: dict[RequestId, Follower]
-
-    def __hash__(self) -> int:
-        """The writer counts the queued batches of each session, so a session is a key."""
-        ...
+    def __init__(self, service: Service, tasks: TaskGroup, outlet: Outlet) -> None:
+        """`tasks`: the daemon's."""
+        self.service = service
+        self.client = "unknown"
+        """The name of the client that made the request at hand, or the last one."""
+        self.inferred = False
+        """Whether the client infers the views that it shows."""
+        self.tools: ToolSet = "all"
+        """The tools that `tools/list` shows on this connection."""
+        self.line_bytes = 0
+        """The length of that request's line."""
+        self.subscriptions: dict[RequestId, Follower] = {}
+        self._tasks = tasks
+        self._outlet = outlet
 
     @property
     def writable(self) -> bool:
         """Whether the client reads fast enough to be sent more."""
-        ...
+        return self._outlet.writable
 
     def send(self, line: bytes) -> None:
-        """Writes one line."""
-        ...
+        """Writes one line, which answers no request."""
+        self._outlet.send(line)
 
     def answer(self, request_id: RequestId | None, result: Any) -> None:
-        """Ends a request with its result; a notification gets none."""
-        ...
+        """Ends a request with its result; sends nothing for a notification or for NO_ANSWER."""
+        raise NotImplementedError
 
     def fail(self, request_id: RequestId | None, error: WorkspacedError) -> None:
         """Ends a request with an error; a notification gets none."""
-        ...
+        raise NotImplementedError
 
     def cancel(self, request_id: RequestId) -> None:
-        """Ends a request that is still open without an answer."""
-        ...
+        """Ends a request that is still open without an answer, at its client's request."""
+        raise NotImplementedError
 
     def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
         """Runs a coroutine function in the daemon's task group."""
-        ...
+        self._tasks.start_soon(function, *args)
 
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
         """Calls a function on the loop after `delay_s`."""
-        ...
+        asyncio.get_running_loop().call_later(delay_s, function)
 
 
 @dataclass(frozen=True, slots=True)

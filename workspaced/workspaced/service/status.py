@@ -23,7 +23,12 @@ def status(service: Service, *, named: bool = True) -> dict[str, Any]:
             durations of calls. False for agents.
     """
     log, state, writer = service.log, service.tail.state, service.writer
-    recording = _recording_status(service)
+    recording = {
+        "record": "served" if service.records_calls else "none",
+        **service.sweeper.status(),
+        "skipped": service.call_recorder.skipped,
+        "problem": service.call_recorder.problem or service.sweeper.problem,
+    }
     problems = list(_problems(service, recording["problem"], named=named))
     return {
         "version": __version__,
@@ -130,15 +135,6 @@ def _damaged_texts(service: Service, *, named: bool) -> str | None:
         return None
     problem = f"{len(troubles)} text{'s' if len(troubles) > 1 else ''} of the log cannot be read back"
     return f"{problem}: {'; '.join(map(str, troubles))}." if named else f"{problem}."
-
-
-def _recording_status(service: Service) -> dict[str, Any]:
-    return {
-        "record": "served" if service.records_calls else "none",
-        **service.sweeper.status(),
-        "skipped": service.call_recorder.skipped,
-        "problem": service.call_recorder.problem or service.sweeper.problem,
-    }
 
 
 def _vault_status(service: Service, served: ServedVault, *, named: bool) -> dict[str, Any]:

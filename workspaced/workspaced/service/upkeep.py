@@ -32,8 +32,8 @@ async def expire_tabs(service: Service) -> None:
 async def reconcile(service: Service) -> None:
     """Reconciles the index of every served vault with its files, and waits until unsettled notes have settled."""
     for served in list(service.served.values()):
-        await served.reconcile(lambda: service.tail.state, service.publishing.note)
-        await served.settled(lambda: service.tail.state, service.publishing.note)
+        await served.reconcile()
+        await served.settled()
 
 
 async def check_known_notes(service: Service, served: ServedVault) -> None:

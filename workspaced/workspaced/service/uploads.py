@@ -3,7 +3,6 @@
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from workspaced_events.errors import ActionError, InvalidArgument
@@ -23,27 +22,21 @@ class _Held(NamedTuple):
     since: float
 
 
-class Uploaded(NamedTuple):
-    """What the daemon has of an upload."""
-
-    bytes: int
-    sha256: str | None
-    """None: more parts follow."""
-
-
 class Uploads:
     """Holds parts and whole texts in memory; the longest unused go once they are too many or too old.
 
     Nothing of an upload is in the log before a message names it. Belongs to the loop's thread.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._held: OrderedDict[Key, _Held] = OrderedDict()
         self._bytes = 0
 
-    def put(self, client: str, upload: str, text: str, *, last: bool) -> Uploaded:
+    def put(self, client: str, upload: str, text: str, *, last: bool) -> tuple[int, str | None]:
         """Adds the next part of an upload; the last one makes it a text that messages can name.
+
+        Returns:
+            How many bytes there are so far, and the text's sha256; None: more parts follow.
 
         Raises:
             InvalidArgument: the text would be longer than _UPLOAD_BYTES_MAX; the upload is given up.
@@ -56,7 +49,7 @@ class Uploads:
             )
         sha256 = hashlib.sha256(whole).hexdigest() if last else None
         self._hold(sha256 or (client, upload), whole)
-        return Uploaded(len(whole), sha256)
+        return len(whole), sha256
 
     def text(self, sha256: str) -> bytes:
         """The whole text of that hash. It stays, since the message may be sent again.
@@ -82,12 +75,12 @@ class Uploads:
 
     def _hold(self, key: Key, content: bytes) -> None:
         self._taken(key)
-        self._held[key] = _Held(content, self._clock())
+        self._held[key] = _Held(content, time.monotonic())
         self._bytes += len(content)
         while self._bytes > _UPLOADS_BYTES_MAX:
             self._taken(next(iter(self._held)))
 
     def _forget_old(self) -> None:
-        before = self._clock() - _UPLOAD_S
+        before = time.monotonic() - _UPLOAD_S
         while self._held and next(iter(self._held.values())).since < before:
             self._taken(next(iter(self._held)))

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.interpreter import installed_command
 
-from ..errors import ServiceFailed, SettingsInvalid
+from ..errors import SettingsInvalid
 from ..settings.settings import load_settings
 from ..terminal.options import given, json_option, workspace_option
 from ..terminal.output import output, write_lines
@@ -48,14 +49,20 @@ def install_command(
     if unit.path.exists() and not is_ours(unit):
         raise SettingsInvalid(f"{unit.path!s} is not ours.", hint="Remove it, or name another --workspace.")
     commands = [*unit.stop, *unit.stopped] if remove else unit.start
-    if not dry_run:
-        failed = removed(unit, start=start) if remove else _installed(unit, start=start)
+    failed = ""
+    if not dry_run and remove:
+        failed = removed(unit, start=start)
+    elif not dry_run:
+        unit.path.parent.mkdir(parents=True, exist_ok=True)
+        write_lines(iter([unit.text.encode()]), unit.path)
+        failed = run(unit.start) if start else ""
     text = {} if remove else {"text": unit.text}
     flags = {"remove": remove, "dryRun": dry_run, "start": start}
     report = {"workspace": name, "path": str(unit.path), **text, "commands": commands, **flags}
     output(report, lambda _: _print(unit, commands, remove=remove, dry_run=dry_run, start=start))
-    if not dry_run and failed:
-        raise ServiceFailed(failed, hint="Run: " + "; ".join(map(shlex.join, commands)))
+    if failed:
+        hint = "Run: " + "; ".join(map(shlex.join, commands))
+        raise WorkspacedError(failed, hint=hint, code="SERVICE_FAILED")
 
 
 def _command(workspace: str, vaults: tuple[Path, ...]) -> list[str]:
@@ -67,13 +74,6 @@ def _command(workspace: str, vaults: tuple[Path, ...]) -> list[str]:
         command += ["--vault", str(usable_folder(vault))]
     "".join(command).encode()  # raises for a path that is not UTF-8, because no definition can hold it
     return command
-
-
-def _installed(unit: Unit, *, start: bool) -> str:
-    """Writes the definition and starts the service; returns why it could not be started, or an empty text."""
-    unit.path.parent.mkdir(parents=True, exist_ok=True)
-    write_lines(iter([unit.text.encode()]), unit.path)
-    return run(unit.start) if start else ""
 
 
 def _print(unit: Unit, commands: list[list[str]], *, remove: bool, dry_run: bool, start: bool) -> None:

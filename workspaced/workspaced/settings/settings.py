@@ -3,11 +3,13 @@
 import os
 import re
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
@@ -19,11 +21,56 @@ from pydantic_settings import (
 
 from workspaced_tools.limits import CACHE_BYTES_MAX
 
-from ..errors import SettingsInvalid
+from ..errors import PackageMissing, SettingsInvalid
 from ..ipc.socket_path import WORKSPACE_NAME, default_socket
 from ..limits import PUBLISHER_GRACE_S
 from .link import LinkSettings
-from .traces import TracesSettings
+
+
+def checked_url(url: str) -> str:
+    """The URL of a receiver.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ValueError(
+            f"Expected the URL of an OTLP/HTTP receiver, such as http://localhost:4318, got {url[:200]!r}"
+        )
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("Expected a URL without a key; OTEL_EXPORTER_OTLP_HEADERS takes it")
+    return url
+
+
+class TracesSettings(BaseModel):
+    """Where spans are sent while the daemon runs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    otlp: Annotated[str, AfterValidator(checked_url)] | None = None
+    """The URL of an OTLP/HTTP receiver, such as `http://localhost:4318`; None: no spans are sent."""
+    texts: bool = False
+    """Whether spans have the texts of calls, but for those that name a note which is withheld."""
+
+
+def check_packages(what: str) -> None:
+    """
+    Raises:
+        PackageMissing: the extra `traces` is not installed.
+    """
+    for package in ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"):
+        try:
+            is_there = find_spec(package) is not None
+        except ModuleNotFoundError:
+            is_there = False
+        if not is_there:
+            raise PackageMissing(what, "traces")
+
 
 _RECORD_DAYS_MAX: Final = 36_500.0
 _RECORD_DAYS: Final = 90.0

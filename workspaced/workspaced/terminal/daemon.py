@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workspaced_events.errors import WorkspacedError
+
 from ..client.sync_client import SyncClient, connect, socket_from_environment
 from ..discovery.autostart import GONE_S, lives_on, reach_or_start
 from ..discovery.records import Record, running, serving
-from ..errors import NoDaemon, WorkspaceNotNamed
+from ..errors import NoDaemon
 from .options import given
 from .printing import confirm, say
 
@@ -43,7 +45,7 @@ def daemon(
 
     Raises:
         NoDaemon: none runs, and none could be started; or several run and none can be meant.
-        WorkspaceNotNamed: see `write`; nobody can be asked.
+        WorkspacedError: WORKSPACE_NOT_NAMED: see `write`; nobody can be asked.
     """
     target = choose(vaults)
     client = _connected(target.socket, vaults, timeout_s)
@@ -176,9 +178,10 @@ def _announce(target: Target, client: SyncClient, *, always: bool, is_write: boo
     if not (is_write and target.why):
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise WorkspaceNotNamed(
+        raise WorkspacedError(
             f"Workspace {name!r} was not named and is not the default one, so nothing was changed.",
             hint=f"Add --workspace {name}, or set WORKSPACED_WORKSPACE={name}.",
+            code="WORKSPACE_NOT_NAMED",
             workspace=name,
         )
     confirm(f"You did not name a workspace. Change {name}?")

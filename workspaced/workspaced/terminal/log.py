@@ -61,14 +61,14 @@ def log_directory() -> Path:
     return Path(record.data_dir)
 
 
-def checked_log(settings: Settings, data: Path | None = None, *, why: str = "") -> Path:
-    """The data directory of the settings, or `data`; names it on stderr, with the workspace unless it was named.
+def checked_log(settings: Settings, *, why: str = "") -> Path:
+    """The data directory of the settings; names it on stderr, with the workspace unless it was named.
 
     Raises:
         NoDaemon: the workspace has never been served.
         InvalidArgument: a directory that was named holds no log.
     """
-    data = data or settings.data_path.expanduser().absolute()
+    data = settings.data_path.expanduser().absolute()
     if not (data / "log").is_dir():
         if settings.data_dir is not None:
             raise InvalidArgument(f"{data!s} holds no log.", hint="Give the daemon's data directory.")

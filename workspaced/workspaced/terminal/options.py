@@ -1,6 +1,7 @@
 """Options and arguments that commands share."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -75,6 +76,15 @@ def _moment(_context: click.Context, _option: click.Parameter, text: str | None)
 
 at_option = click.option(
     "--at", metavar="SEQ|TIME", callback=_moment, help="As it was after this event, or at this time."
+)
+bundle_option = click.option(
+    "-o",
+    "--output",
+    "to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="*.wsb",
 )
 visibility_option = click.option(
     "--with-visibility",

@@ -6,6 +6,7 @@ go to files and pipes only.
 """
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable
@@ -123,3 +124,17 @@ def print_bytes(*lines: bytes) -> None:
         return
     sys.stdout.buffer.writelines(lines)
     sys.stdout.buffer.flush()
+
+
+class _Formatter(logging.Formatter):
+    """Names of notes and errors of servers stand in it, and a terminal obeys what it finds in them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(escape_control, super().format(record).split("\n")))  # a traceback has several lines
+
+
+def log_to_stderr(level: int | str = logging.WARNING) -> None:
+    """Has the program's log written to stderr, from a level on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.replay.source import DirectorySource
 
-from ..errors import NotDelivered, SettingsInvalid
-from ..settings.settings import load_settings
-from ..settings.traces import check_packages, checked_url
+from ..errors import SettingsInvalid
+from ..settings.settings import check_packages, checked_url, load_settings
 from ..terminal.log import read_log
 from ..terminal.options import json_option
 from ..terminal.output import output
@@ -61,10 +61,11 @@ def traces_command(log: str, url: str, with_texts: bool) -> None:
         delivery.flush()
         damage = opened.damage
     if delivery.dropped:
-        raise NotDelivered(
+        raise WorkspacedError(
             f"{delivery.dropped} of {delivery.sent + delivery.dropped} spans were not delivered to {url}: "
             f"{delivery.problem}",
             hint="Once the receiver works, send them again: they have the same ids.",
+            code="NOT_DELIVERED",
             sent=delivery.sent,
             dropped=delivery.dropped,
         )

@@ -19,7 +19,7 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.codec import encode_batch
 
 from ..errors import PackageMissing
-from ..settings.traces import TracesSettings, check_packages
+from ..settings.settings import TracesSettings, check_packages
 from .spans import TEXT_TYPES, TYPES
 from .wire import Count, Start, TextsFrom
 

@@ -24,8 +24,7 @@ def usable_folder(path: Path) -> Path:
         real = path.expanduser().resolve(strict=True)
     except OSError as error:
         raise SettingsInvalid(
-            f"The vault {path} cannot be opened: {error.strerror or error}.",
-            hint="Give an existing folder.",
+            f"The vault {path} cannot be opened: {error.strerror or error}.", hint="Give an existing folder."
         ) from None
     try:
         str(real).encode()

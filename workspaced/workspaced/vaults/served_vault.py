@@ -13,11 +13,13 @@ file system. Most stalls are the machine's, so the first pause is short, and gro
 """
 
 import logging
+import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final, TypeVar
 
 import anyio
@@ -46,6 +48,57 @@ from workspaced_tools.vault.vault import Vault
 from ..limits import NONBLOCKING_CALL_S, NONBLOCKING_PAUSE_S
 from .visibility_checks import VisibilityChecker
 
+_VAULT_ANSWER_S: Final = 1.0
+"""So long the log waits for a vault's folder to say whether a selection's text may be recorded."""
+
+
+class TimelyAnswers:
+    """Questions that touch a vault's folder, for a thread that must not wait for the folder; asked by one at a
+    time.
+
+    The writer asks whether a selection's text may be recorded. A folder on a dead mount never answers, and the log
+    must go on: so the question is asked on a thread of its own, and given up in time. The thread may then never
+    end.
+    """
+
+    def __init__(self, timeout_s: float = _VAULT_ANSWER_S) -> None:
+        self._timeout_s: Final = timeout_s
+        self._asked: SimpleQueue[_Asked | None] = SimpleQueue()
+        self._latest: _Asked | None = None
+        self._thread: threading.Thread | None = None
+
+    def ask(self, question: Callable[[], bool]) -> bool:
+        """The answer; False if it does not come in time, or if the question before has no answer yet."""
+        if self._latest is not None and not self._latest.done.is_set():
+            return False
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="workspaced-levels", daemon=True)
+            self._thread.start()
+        self._latest = asked = _Asked(question)
+        self._asked.put(asked)
+        return asked.done.wait(self._timeout_s) and asked.answer
+
+    def close(self) -> None:
+        """Ends the thread, once it has answered."""
+        self._asked.put(None)
+
+    def _run(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            try:
+                asked.answer = asked.question()
+            except Exception:
+                logger.exception("a vault's folder gave no answer")
+            finally:
+                asked.done.set()
+
+
+class _Asked:
+    def __init__(self, question: Callable[[], bool]) -> None:
+        self.question: Final = question
+        self.answer = False
+        self.done: Final = threading.Event()
+
+
 logger = logging.getLogger(__name__)
 
 Record = Callable[[list[Action]], Awaitable[None]]
@@ -72,6 +125,10 @@ one vault take at most one part in FACTOR + 1 of the loop's time; more only if t
 FACTOR."""
 
 
+async def _not_recorded(_actions: list[Action]) -> None:
+    """Before a daemon serves the vault."""
+
+
 class ReconcileFirst(Exception):
     """The vault must be reconciled with its files first: its ignore rules changed since the last reconcile, or a
     note that was shown is missing and may have moved to a withheld path."""
@@ -96,6 +153,10 @@ class ServedVault:
         self.path = path
         self.vault = vault
         self.visibility_checker = VisibilityChecker(vault_id, vault, record)
+        self.state: Callable[[], WorkspaceState] = WorkspaceState
+        """The present state of the daemon that serves it."""
+        self.record: Record = _not_recorded
+        """Appends what happened to notes to the daemon's log."""
         self.lists: Final = {
             least: KnownLists(lambda: vault.levels.state_version) for least in (Level.VOLUNTEER, Level.ON_REQUEST)
         }
@@ -154,13 +215,13 @@ class ServedVault:
             found.append(f"Vault {self.id} is reconciling only: {self.watch_error}.")
         return found
 
-    async def watch(self, state: Callable[[], WorkspaceState], record: Record, stopping: anyio.Event) -> None:
+    async def watch(self, stopping: anyio.Event) -> None:
         """Follows the folder until `stopping`, and restarts the watcher when it fails."""
         pause_s = RETRY_WATCH_S
         self.watcher = "watching"
         while not stopping.is_set():
             try:
-                await self._follow(state, record, stopping)
+                await self._follow(stopping)
                 continue
             except Exception as error:
                 # Any failure: the vault stays served, and reconciling alone keeps its index true.
@@ -170,12 +231,12 @@ class ServedVault:
             if why != self.watch_error:
                 logger.warning("watching vault %s failed, reconciling instead: %s", self.id, why)
             self.watcher, self.watch_error = "reconciling only", why
-            await self.reconcile(state, record)
+            await self.reconcile()
             with anyio.move_on_after(pause_s):
                 await stopping.wait()
             pause_s = min(2 * pause_s, RETRY_WATCH_MAX_S)
 
-    async def _follow(self, state: Callable[[], WorkspaceState], record: Record, stopping: anyio.Event) -> None:
+    async def _follow(self, stopping: anyio.Event) -> None:
         """Watches the present folders. Returns when the set of folders changed, or at `stopping`."""
         identity, folders = await to_thread.run_sync(self._folders, abandon_on_cancel=True)
         # Runs in threads: adding thousands of watches takes longer than the event loop may wait. The thread checks
@@ -198,10 +259,10 @@ class ServedVault:
                 if not started:
                     started = True
                     self.watcher, self.watch_error = "watching", None
-                    await self.reconcile(state, record)  # for changes made before the watch existed
+                    await self.reconcile()  # for changes made before the watch existed
                 if await to_thread.run_sync(self._is_other, identity, folders, found):
                     return
-                await self._hinted(state, record, found)
+                await self._hinted(found)
         finally:
             hints.close()
 
@@ -225,7 +286,7 @@ class ServedVault:
             for kind, path in hints
         )
 
-    async def _hinted(self, state: Callable[[], WorkspaceState], record: Record, hints: Collection[Hint]) -> None:
+    async def _hinted(self, hints: Collection[Hint]) -> None:
         shown = [(kind, path) for kind, path in hints if "/." not in f"/{self._relative(path)}"]
         paths = [path for _kind, path in shown if self._is_ours(path)]
         paths += [path for _kind, path in hints if self._is_of_rules(self._relative(path))]
@@ -235,9 +296,9 @@ class ServedVault:
         if len(paths) > HINTS_MAX or any(self._is_of_rules(self._relative(path)) for path in paths):
             # The system's queue of events may have overflowed, which watchfiles does not report; or the rules
             # changed, so other notes may be withheld.
-            await self.reconcile(state, record)
+            await self.reconcile()
         elif paths or others:
-            await self._note(state, record, await to_thread.run_sync(self.vault.changed, paths, others))
+            await self._note(await to_thread.run_sync(self.vault.changed, paths, others))
 
     def _relative(self, path: str) -> str:
         return path.removeprefix(f"{self.vault.root.path}/")
@@ -251,15 +312,11 @@ class ServedVault:
         heeds_gitignore = self.vault.root.selected.choice.gitignore
         return path == IGNORE_FILE or (heeds_gitignore and path.rpartition("/")[2] == GITIGNORE)
 
-    async def settle(self, state: Callable[[], WorkspaceState], record: Record) -> None:
+    async def settle(self) -> None:
         """Checks unsettled rules and notes again, until cancelled."""
+        await self.visibility_checker.run(self._note)
 
-        async def changed(changes: Changes) -> None:
-            await self._note(state, record, changes)
-
-        await self.visibility_checker.run(changed)
-
-    async def settled(self, state: Callable[[], WorkspaceState], record: Record) -> None:
+    async def settled(self) -> None:
         """Waits until all rules and notes have settled, at most 2 * SETTLE_EMPTY_S seconds."""
         with anyio.move_on_after(2 * SETTLE_EMPTY_S):
             due_s: float | None = 0.0
@@ -267,20 +324,20 @@ class ServedVault:
                 due_s = self.vault.due_s()
                 await anyio.sleep(max((due_s or 0) - time.monotonic(), 0))
                 # Also where nothing is due: another thread may be checking, which this waits for.
-                await self._note(state, record, await to_thread.run_sync(self.vault.settle))
+                await self._note(await to_thread.run_sync(self.vault.settle))
 
-    async def reconcile(self, state: Callable[[], WorkspaceState], record: Record) -> None:
+    async def reconcile(self) -> None:
         """Reconciles the index with the folder, and records what changed."""
         try:
             changes = await to_thread.run_sync(self.vault.reconcile, abandon_on_cancel=True)
         except ReadFailed as error:
             logger.warning("vault %s: %s", self.id, error)
             return
-        await self._note(state, record, changes)
+        await self._note(changes)
 
-    async def _note(self, state: Callable[[], WorkspaceState], record: Record, changes: Changes) -> None:
+    async def _note(self, changes: Changes) -> None:
         """Records changes to the files of the workspace's notes, and some renames of other notes."""
-        members = members_of(state().of(self.id))
+        members = members_of(self.state().of(self.id))
         known = self.vault.levels.finding
         is_listed = {former: former in members or known(former) is not None for former, _now in changes.renamed}
         renamed = sorted(changes.renamed, key=lambda pair: not is_listed[pair[0]])
@@ -296,7 +353,7 @@ class ServedVault:
             if version.id in members
         ]
         for start in range(0, len(actions), BATCH_ACTIONS_MAX):
-            await record(actions[start : start + BATCH_ACTIONS_MAX])
+            await self.record(actions[start : start + BATCH_ACTIONS_MAX])
         if changes != Changes():
             self.on_changes()
 

@@ -7,10 +7,11 @@ What each session was told last is kept in memory. A session that is not known, 
 daemon, is told everything: rather twice than never.
 """
 
+import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -25,7 +26,38 @@ from workspaced_tools.volunteering.wording import Form
 
 from ..calls.calls import Calls
 from ..recording.call_recorder import Call, VolunteeredTo
-from .offers import OFFERS_MAX, Offers
+
+OFFERS_MAX: Final = 256
+OFFERS_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Of the texts behind them."""
+P = TypeVar("P")
+
+
+class Offers(Generic[P]):
+    """Belongs to the loop's thread."""
+
+    def __init__(self) -> None:
+        self._offers: OrderedDict[str, tuple[P, int]] = OrderedDict()
+
+    def put(self, offer: P, call: Call | None) -> str:
+        """The token of an offer whose text the call answered."""
+        token = secrets.token_hex(8)
+        made_from = call.answer.made_from if call is not None else None
+        self._offers[token] = offer, made_from.texts_bytes() if isinstance(made_from, ViewRecorder) else 0
+        size = sum(each for _, each in self._offers.values())
+        while len(self._offers) > 1 and (len(self._offers) > OFFERS_MAX or size > OFFERS_BYTES_MAX):
+            size -= self._offers.popitem(last=False)[1][1]
+        return token
+
+    def pop(self, token: str) -> P | None:
+        """The offer, which is known no more; None: it is not."""
+        found = self._offers.pop(token, None)
+        return found[0] if found is not None else None
+
+    def __iter__(self) -> Iterator[tuple[str, P]]:
+        """All, with their tokens. Any may be popped meanwhile."""
+        return ((token, offer) for token, (offer, _) in [*self._offers.items()])
+
 
 ON_ITS_WAY_S: Final = 1.0
 """For this long an offer may be on its way to its session, which is offered nothing else meanwhile."""
@@ -163,7 +195,10 @@ class Volunteering:
             self.forget(key)
         if self._clock() - self._begun.get(key, -ON_ITS_WAY_S) < ON_ITS_WAY_S:
             return Offered(None, reason="offered")
-        self._begin(key)
+        self._begun[key] = self._clock()
+        self._begun.move_to_end(key)
+        if len(self._begun) > OFFERS_MAX:
+            self._begun.popitem(last=False)
         told = self.sessions.told(key)
         try:
             call, data, reason = await self.ask(key.vault, client, told.sight if told is not None else None, form)
@@ -231,12 +266,6 @@ class Volunteering:
     def _keep(self, key: SessionKey, call: Call, to: VolunteeredTo, told: Told | None) -> str:
         """The token of an offer that waits to be confirmed."""
         return self._offers.put(Offer(key, replace(call, volunteered=to), told), call)
-
-    def _begin(self, key: SessionKey) -> None:
-        self._begun[key] = self._clock()
-        self._begun.move_to_end(key)
-        if len(self._begun) > OFFERS_MAX:
-            self._begun.popitem(last=False)
 
     async def ask(
         self, vault: VaultId, client: str, told: dict[str, Any] | None, form: Form, **more: Any

@@ -22,8 +22,8 @@ from workspaced_events.replay.blob_check import NamedBlobs
 
 from ...__about__ import __version__
 from ...client.sync_client import SyncClient, connect
+from ...connecting.connect_command import connected
 from ...connecting.deny_rules import missing
-from ...connecting.listing import connected
 from ...connecting.runtimes import RUNTIMES
 from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon

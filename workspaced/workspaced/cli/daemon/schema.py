@@ -37,7 +37,8 @@ Schema = dict[str, Any]
 @json_option
 def schema_command(name: str | None, check: bool, write: bool, directory: Path) -> int:
     """Print the schema NAME, or the names of all."""
-    schemas = _schemas()
+    inspector = definitions("Inspector", "The answers of the inspector's API, one definition each.", ANSWERS)
+    schemas = dict(sorted({**all_schemas(), "inspector": inspector}.items()))
     if check or write:
         written = _write(schemas, directory) if write else None
         wrong = _differing(schemas, directory) if check and not write else []
@@ -51,12 +52,6 @@ def schema_command(name: str | None, check: bool, write: bool, directory: Path) 
     else:
         raise SettingsInvalid(f"There is no schema {name[:100]!r}.", hint="`workspaced schema` lists them.")
     return 0
-
-
-def _schemas() -> dict[str, Any]:
-    """Every schema by its name: of what crosses the daemon's socket, and of the inspector's API."""
-    inspector = definitions("Inspector", "The answers of the inspector's API, one definition each.", ANSWERS)
-    return dict(sorted({**all_schemas(), "inspector": inspector}.items()))
 
 
 def _text(schema: Any) -> str:

@@ -11,9 +11,8 @@ import click
 
 from ...__about__ import __version__
 from ...service.status import offline_vaults, status
-from ...terminal.logs import log_to_stderr
 from ...terminal.options import at_option, given, json_option
-from ...terminal.printing import print_json, say, styled
+from ...terminal.printing import log_to_stderr, print_json, say, styled
 
 if TYPE_CHECKING:
     from ...service.service import Service

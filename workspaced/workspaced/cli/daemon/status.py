@@ -1,7 +1,8 @@
 """`workspaced status` and `workspaced stop`."""
 
 import os
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import click
 
@@ -39,70 +40,56 @@ def _print_daemon(of: dict[str, Any]) -> None:
 
 def _print_status(status: dict[str, Any]) -> None:
     say(f"workspaced {status['version']}, pid {status['pid']}, up {_duration(status['uptimeS'])}")
-    print_labelled("socket    ", status["socket"])
-    log = status["log"]
-    print_labelled("log       ", f"{log['id']} at event {status['seq']}, {log['durability']}")
-    print_labelled(
-        "clients   ", f"{status['queues']['connections']}, {counted(status['queues']['publish'], 'batch')} waiting"
-    )
+    for label, text in _lines(status):
+        print_labelled(f"{label:<10}", text, colour="yellow" if label in _TROUBLES else None)
+
+
+_TROUBLES: Final = ("paused", "unchanged", "degraded", "warning")
+
+
+def _lines(status: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each a label, none for one that goes on, and a text."""
+    log, queues, recording, traces = (status[name] for name in ("log", "queues", "recording", "traces"))
+    yield "socket", status["socket"]
+    yield "log", f"{log['id']} at event {status['seq']}, {log['durability']}"
+    yield "clients", f"{queues['connections']}, {counted(queues['publish'], 'batch')} waiting"
     for vault in status["vaults"]:
-        _print_vault(vault)
+        yield from _lines_of_vault(vault)
     for name, tool in status["tools"].items():
         if tool["calls"]:
-            print_labelled(
-                "tool      ",
-                f"{name}: {counted(tool['calls'], 'call')}, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us",
-            )
+            calls = counted(tool["calls"], "call")
+            yield "tool", f"{name}: {calls}, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us"
     if (paused := status.get("paused")) is not None:
-        print_labelled("paused    ", pause_text(paused).removeprefix("paused "), colour="yellow")
-    _print_recording(status["recording"])
-    if unchanged := status["unchanged"]:
-        print_labelled("unchanged ", f"requests to a provider: {unchanged_text(unchanged)}", colour="yellow")
-    for each in status["sharing"]["clients"]:
-        print_labelled("shared    ", f"{each['client']}: {each['level']}")
-    if status["sharing"]["default"] != "all":
-        print_labelled("shared    ", f"any other client: {status['sharing']['default']}")
-    if (link := status.get("link")) is not None:
-        machines = counted(len(link["members"]), "machine")
-        print_labelled("link      ", f"{link['state']}, {machines}; see `workspaced link status`")
-    _print_traces(status["traces"])
-    for problem in status["degraded"]:
-        print_labelled("degraded  ", problem, colour="yellow")
-    for warning in status["warnings"]:
-        print_labelled("warning   ", warning, colour="yellow")
-
-
-def _print_vault(vault: dict[str, Any]) -> None:
-    marker = " (current)" if vault["current"] else ""
-    index, cache = vault["index"], vault["cache"]
-    print_labelled("vault     ", f"{vault['id']}{marker}: {vault['path']}")
-    print_labelled(
-        " " * 10, f"{counted(index['notesFound'], 'note')}, index {index['state']}, watcher {vault['watcher']}"
-    )
-    if vault["withheld"]:
-        print_labelled(" " * 10, f"{counted(vault['withheld'], 'note')} withheld from agents")
-    print_labelled(
-        " " * 10,
-        f"cache {counted(cache['hits'], 'hit')}, {counted(cache['misses'], 'miss')}, {cache['bytes']} bytes",
-    )
-
-
-def _print_recording(recording: dict[str, Any]) -> None:
+        yield "paused", pause_text(paused).removeprefix("paused ")
     kept = f"{counted(recording['kept'], 'blob')}, {recording['keptBytes']} bytes kept"
     skipped = f", {counted(recording['skipped'], 'call')} without what they read" if recording["skipped"] else ""
-    print_labelled("recording ", f"{recording['record']}: {kept}{skipped}")
-
-
-def _print_traces(traces: dict[str, Any]) -> None:
+    yield "recording", f"{recording['record']}: {kept}{skipped}"
+    if unchanged := status["unchanged"]:
+        yield "unchanged", f"requests to a provider: {unchanged_text(unchanged)}"
+    yield from (("shared", f"{each['client']}: {each['level']}") for each in status["sharing"]["clients"])
+    if status["sharing"]["default"] != "all":
+        yield "shared", f"any other client: {status['sharing']['default']}"
+    if (link := status.get("link")) is not None:
+        machines = counted(len(link["members"]), "machine")
+        yield "link", f"{link['state']}, {machines}; see `workspaced link status`"
     if traces["otlp"] is not None:
-        print_labelled(
-            "traces    ",
-            f"{counted(traces['sent'], 'span')} sent, {traces['dropped']} dropped, to {traces['otlp']}",
-        )
+        sent = counted(traces["sent"], "span")
+        yield "traces", f"{sent} sent, {traces['dropped']} dropped, to {traces['otlp']}"
     if traces["ignoredParents"]:
-        print_labelled(
-            "traces    ", f"{counted(traces['ignoredParents'], 'time')} a client's traceparent was nonsense"
-        )
+        yield "traces", f"{counted(traces['ignoredParents'], 'time')} a client's traceparent was nonsense"
+    yield from (("degraded", problem) for problem in status["degraded"])
+    yield from (("warning", warning) for warning in status["warnings"])
+
+
+def _lines_of_vault(vault: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    marker = " (current)" if vault["current"] else ""
+    index, cache = vault["index"], vault["cache"]
+    yield "vault", f"{vault['id']}{marker}: {vault['path']}"
+    yield "", f"{counted(index['notesFound'], 'note')}, index {index['state']}, watcher {vault['watcher']}"
+    if vault["withheld"]:
+        yield "", f"{counted(vault['withheld'], 'note')} withheld from agents"
+    hits = f"{counted(cache['hits'], 'hit')}, {counted(cache['misses'], 'miss')}"
+    yield "", f"cache {hits}, {cache['bytes']} bytes"
 
 
 def _duration(seconds: float) -> str:

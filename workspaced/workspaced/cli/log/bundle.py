@@ -4,22 +4,18 @@ import tempfile
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from platform import machine, python_version, system
 from typing import Any, Final
 
 import click
 
-from workspaced_events.clock import system_clock
-from workspaced_events.replay.bundle import Versions
 from workspaced_events.replay.log_slice import LAST_EVENTS, cut
 from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.privacy.recording_redaction import under_pseudonyms
-from workspaced_tools.replay.bundling import make_bundle
 
-from ...__about__ import __version__
+from ...finding.command import write_bundle
 from ...terminal.log import open_log
-from ...terminal.options import daemon_options, visibility_option
+from ...terminal.options import bundle_option, daemon_options, visibility_option
 from ...terminal.output import output, print_warnings, segment_progress, write_lines
 from ...terminal.printing import counted, say
 
@@ -36,15 +32,7 @@ _REDACTED: Final = (
 
 
 @click.command()
-@click.option(
-    "-o",
-    "--output",
-    "to",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    metavar="FILE",
-    help="*.wsb",
-)
+@bundle_option
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help=f"So many events (default: {LAST_EVENTS}).")
 @click.option("--from", "since", metavar="SEQ|TIME", help="From this event on, or from this time on.")
 @click.option("--to", "until", metavar="SEQ|TIME", help="Up to this event, or this time (default: the last one).")
@@ -78,29 +66,20 @@ def bundle_command(
         raise click.UsageError("--last counts back from the end; with --from leave it out.")
     if redact and with_visibility:
         raise click.UsageError("Redaction leaves out which notes are withheld: give one of the two options.")
+    begin, end = (parse_position(each) if each is not None else None for each in (since, until))
+    is_in_reverse = isinstance(begin, int) and isinstance(end, int) and begin > end
+    if is_in_reverse or (isinstance(begin, str) and isinstance(end, str) and begin > end):
+        raise click.UsageError(f"--from {since} comes after --to {until}: nothing lies between them.")
     with ExitStack() as open_until_written:
         source = open_until_written.enter_context(open_log(data_dir))
         draft = open_until_written.enter_context(tempfile.SpooledTemporaryFile(_SPOOLED_BYTES_MAX))
         with segment_progress("reading") as progress:
-            part = cut(
-                source,
-                last=last or LAST_EVENTS,
-                since=parse_position(since) if since is not None else None,
-                until=parse_position(until) if until is not None else None,
-                progress=progress,
-            )
+            part = cut(source, last=last or LAST_EVENTS, since=begin, until=end, progress=progress)
         lost = 0
         if redact:
             redacted = open_until_written.enter_context(under_pseudonyms(part))
             part, lost = redacted.part, redacted.calls_lost
-        manifest = make_bundle(
-            draft,
-            part,
-            versions=Versions(__version__, python_version(), f"{system()} {machine()}".strip()),
-            created=system_clock(),
-            redacted=redact,
-            visibility=with_visibility,
-        )
+        manifest = write_bundle(draft, part, redacted=redact, visibility=with_visibility)
         size = draft.tell()
         draft.seek(0)
         write_lines(iter(partial(draft.read, _CHUNK_BYTES), b""), to)

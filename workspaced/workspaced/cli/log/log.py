@@ -23,7 +23,7 @@ from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event, Lane
 
 from ...__about__ import __version__
-from ...discovery.own_directories import own_folder
+from ...discovery.own_files import own_folder
 from ...finding.command import find_command, shrink_command
 from ...settings.settings import load_settings
 from ...terminal.log import checked_log, log_directory
@@ -76,7 +76,7 @@ def search_command(text: str, log: str | None, lanes: tuple[str, ...], since: in
     \b
     workspaced log search 'Release 1 comes on 22 June' --in prompts
     """
-    from ...inspector.viewed_log import viewed_log
+    from ...inspector.inspected import viewed_log
 
     hits, not_kept, following = 0, 0, None
     with viewed_log(log) as inspected:

@@ -146,12 +146,7 @@ def verify_log(source: Source, until: Position | None) -> int:
     with segment_progress("verifying") as progress:
         print_warnings(
             verify(
-                source,
-                each,
-                each_prompt=each_prompt,
-                each_unknown=each_unknown,
-                until=until,
-                progress=progress,
+                source, each, each_prompt=each_prompt, each_unknown=each_unknown, until=until, progress=progress
             )
         )
     if not as_json:

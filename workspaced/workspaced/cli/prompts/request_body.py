@@ -10,12 +10,7 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.replay.source import Source
 from workspaced_tools.prompts.audit.sent_prompts import RebuiltPrompt
 from workspaced_tools.prompts.model.stored_texts import texts_in
-from workspaced_tools.prompts.providers.bodies import (
-    RenderedBody,
-    body_hash,
-    rebuild_request_body,
-    shape,
-)
+from workspaced_tools.prompts.providers.bodies import RenderedBody, body_hash, rebuild_request_body, shape
 from workspaced_tools.prompts.providers.templates import Template, template_named
 
 from ...settings.settings import load_settings

@@ -1,17 +1,77 @@
-"""`workspaced manual`: the man page, of the same texts as `--help`."""
+"""What fits into the user's system: completion, the man page (the texts of `--help`), where the plugin is."""
 
 import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import click
+from click.shell_completion import get_completion_class
 
 from ...__about__ import __version__
-from ...errors import CODES
+from ...errors import CODES, SettingsInvalid
 from ...terminal.options import json_option
 from ...terminal.output import output
 from ...terminal.printing import say_text
+
+_PACKAGE: Final = Path(__file__).parents[2]
+_PLACES: Final = {"neovim": ("editors/neovim", "clients/neovim")}
+"""For each name its folder in the installed package, and in a clone."""
+
+
+@click.command()
+@click.argument("name", type=click.Choice(list(_PLACES)))
+@json_option
+def path_command(name: str) -> None:
+    """Print where a part of this installation is: `neovim` is the plugin's folder, for init.lua.
+
+    \b
+    local found, folder = pcall(vim.fn.system, { "workspaced", "path", "neovim" })
+    if found and vim.v.shell_error == 0 then
+      vim.opt.runtimepath:prepend(vim.trim(folder))
+    end
+    """
+    in_package, in_clone = _PLACES[name]
+    places = (_PACKAGE / in_package, _PACKAGE.parents[1] / in_clone)
+    if (place := next(filter(Path.is_dir, places), None)) is None:
+        raise SettingsInvalid(
+            f"This installation has no {name} plugin.", hint="Run `pip install .` in a clone: its wheel has it."
+        )
+    output({"name": name, "path": str(place)}, str(place))
+
+
+VARIABLE = "_WORKSPACED_COMPLETE"
+"""The variable by which a shell asks for completions, as click reads it."""
+
+_ZSH_HEAD: Final = "#compdef workspaced\n"
+_ZSH_COMPDEF: Final = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }\n"
+"""Whoever has not switched completion on has no `compdef`."""
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@json_option
+def completion_command(shell: str) -> None:
+    """Print the script that has SHELL complete commands, options, and names of actions and tools.
+
+    \b
+    bash
+    echo 'command -v workspaced >/dev/null && eval "$(workspaced completion bash)"' >> ~/.bashrc
+    zsh
+    echo 'command -v workspaced >/dev/null && eval "$(workspaced completion zsh)"' >> ~/.zshrc
+    fish
+    mkdir -p ~/.config/fish/completions; workspaced completion fish > ~/.config/fish/completions/workspaced.fish
+    """
+    made = get_completion_class(shell)
+    assert made is not None
+    root = click.get_current_context().find_root().command
+    script = made(root, {}, "workspaced", VARIABLE).source()
+    if shell == "zsh":
+        assert _ZSH_HEAD in script, "click's script has changed"
+        script = script.replace(_ZSH_HEAD, _ZSH_HEAD + _ZSH_COMPDEF)
+    output({"shell": shell, "script": script}, lambda answer: say_text(answer["script"]))
 
 
 @click.command()

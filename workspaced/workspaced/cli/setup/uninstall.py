@@ -11,12 +11,11 @@ from workspaced_events.errors import LogLocked, WorkspacedError
 from workspaced_events.log.lock import LogLock
 
 from ...client.sync_client import connect
-from ...connecting.ledger import read_ledger
 from ...connecting.plans import plan_removal
 from ...connecting.runtimes import RUNTIMES
-from ...connecting.settings_files import Change, backups
+from ...connecting.settings_files import Change, backups, read_ledger
 from ...connecting.writing import write
-from ...demo.sample import is_changed
+from ...demo.morning import is_changed
 from ...discovery.beside import Beside, end_beside, running_beside
 from ...discovery.own_files import Place, places, remove, remove_empty_folders
 from ...discovery.records import Record, recorded, running

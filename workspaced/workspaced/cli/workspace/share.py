@@ -1,4 +1,4 @@
-"""`workspaced share`."""
+"""`workspaced share` and `workspaced why`."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -7,12 +7,51 @@ import click
 
 from workspaced_events.projections.workspace_state import ANY_CLIENT, client_key
 
-from ...client.sync_client import SyncClient
-from ...hooks.runtimes import RUNTIMES
-from ...terminal.daemon import daemon
+from ...hooks.hook import RUNTIMES
+from ...terminal.daemon import ask, daemon
 from ...terminal.options import daemon_options
 from ...terminal.output import output
 from ...terminal.printing import say
+from ...terminal.state_text import idle_rule_text
+
+_LEVELS = {
+    "never": "withheld from every agent",
+    "on-request": "shown only to agents that ask for it",
+    "volunteer": "shown",
+}
+_SHOWN = {"nothing": "is shown nothing of it", "names": "is shown its path and title", "all": "is shown it"}
+
+
+@click.command()
+@click.argument("note")
+@click.option("--client", metavar="NAME", help="Only what concerns this client.")
+@click.option("--vault", metavar="ID", help="The vault of NOTE (default: the current one).")
+@daemon_options
+def why_command(note: str, client: str | None, vault: str | None) -> None:
+    """Why a note is shown to agents or not.
+
+    NOTE is its path, its file name, its title or a `[[link]]`; of a note that is withheld one of the first two.
+
+    Says its level, each rule, flag or finding that lowers it, of a note that is shown the rules that match
+    nothing, and what that comes to for each client.
+    """
+    output(
+        ask("workspaced/share/why", {"path": note, "client": client, "vault": vault}, always_named=True), _print
+    )
+
+
+def _print(answer: dict[str, Any]) -> None:
+    """Prints the answer of `workspaced/share/why` for people."""
+    moved = f", now {answer['now']}" if answer["now"] is not None else ""
+    say(f"{answer['path']}{moved}: {_LEVELS[answer['level']]}")
+    for reason in answer["reasons"]:
+        say(f"  {reason['level']}, {reason['kind']}: {reason['detail']}")
+    for idle in answer["idleRules"]:
+        say(f"  {idle_rule_text(idle)}")
+    for each in answer["clients"]:
+        asked = "" if each["unasked"] or each["shown"] == "nothing" else " when it asks for it"
+        say(f"{each['client']} ({each['sharing']}) {_SHOWN[each['shown']]}{asked}")
+
 
 LEVELS = ("all", "names", "none")
 
@@ -52,7 +91,12 @@ def share_command(words: tuple[str, ...], volunteer: str | None) -> None:
     with daemon(write=is_write, always_named=True) as connected:
         answer = connected.call(method, params)
         if method == "workspaced/share" and is_write:
-            _warn_of_unseen(answer["client"], connected)
+            # Its name may be wrong.
+            known = {client_key(each.client) for each in RUNTIMES.values()} | {ANY_CLIENT}
+            seen = [each["client"] for each in connected.call("workspaced/clients")["clients"]]
+            if answer["client"] not in known | set(map(client_key, seen)):
+                names = ", ".join(seen) or "none"
+                say(f"no client of this name was seen yet; seen: {names}", err=True)
     output(answer if words else answer["sharing"], _PRINTS[method])
 
 
@@ -78,15 +122,6 @@ def _request_of(words: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
 def _named(client: str) -> str:
     """The name that a program gives itself, for the name that `workspaced connect` has for it."""
     return RUNTIMES[client].client if client in RUNTIMES else client
-
-
-def _warn_of_unseen(client: str, connected: SyncClient) -> None:
-    """Says so if a setting is for a client that nobody has seen: its name may be wrong."""
-    known = {client_key(each.client) for each in RUNTIMES.values()} | {ANY_CLIENT}
-    seen = [each["client"] for each in connected.call("workspaced/clients")["clients"]]
-    if client not in known | set(map(client_key, seen)):
-        names = ", ".join(seen) or "none"
-        say(f"no client of this name was seen yet; seen: {names}", err=True)
 
 
 def _print_sharing(sharing: dict[str, Any]) -> None:

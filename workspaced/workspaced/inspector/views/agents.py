@@ -50,24 +50,16 @@ class Calls:
         self._failed.append(self._failed[-1] + (not called.ok))
         self._tools.append(called.tool)
 
-    def count(self, until: int) -> int:
-        """How many there were up to a sequence."""
-        return bisect_right(self._seqs, until)
-
-    def answered_bytes(self, until: int) -> int:
-        return self._bytes[self.count(until)]
-
-    def failed(self, until: int) -> int:
-        return self._failed[self.count(until)]
-
-    def tools(self, until: int) -> list[tuple[str, int]]:
-        """Each tool with its calls, the most called first."""
-        return Counter(self._tools[: self.count(until)]).most_common()
-
-    def latest(self, until: int, limit: int) -> list[int]:
-        """The sequences of the latest, newest first."""
-        count = self.count(until)
-        return list(reversed(self._seqs[max(count - limit, 0) : count]))
+    def totals(self, log: replay.Log, until: int) -> "CallTotals":
+        """The calls up to a sequence."""
+        count = bisect_right(self._seqs, until)
+        return CallTotals(
+            calls=count,
+            failed=self._failed[count],
+            bytes=self._bytes[count],
+            tools=[ToolCount(*each) for each in Counter(self._tools[:count]).most_common()],
+            latest=[_call(log.event(seq)) for seq in reversed(self._seqs[max(count - _LATEST, 0) : count])],
+        )
 
 
 class AgentCalls:
@@ -266,25 +258,14 @@ def _agent(
         volunteering=state.volunteering_of(name),
         volunteering_seq=index.set_by("volunteering_set", name, until) if name in state.volunteering else None,
         is_connected=name in connected if connected is not None else None,
-        asked=_asked(inspected, index.asked.get(name, _NO_CALLS), until),
-        told=_asked(inspected, index.told.get(name, _NO_CALLS), until),
+        asked=index.asked.get(name, _NO_CALLS).totals(inspected.log, until),
+        told=index.told.get(name, _NO_CALLS).totals(inspected.log, until),
     )
 
 
-def _asked(inspected: Inspected, calls: Calls, until: int) -> CallTotals:
-    return CallTotals(
-        calls=calls.count(until),
-        failed=calls.failed(until),
-        bytes=calls.answered_bytes(until),
-        tools=[ToolCount(tool, count) for tool, count in calls.tools(until)],
-        latest=[_call(inspected, seq) for seq in calls.latest(until, _LATEST)],
-    )
-
-
-def _call(inspected: Inspected, seq: int) -> CallShown:
-    event = inspected.log.event(seq)
+def _call(event: Event) -> CallShown:
     data = event.data
-    return CallShown(seq, event.time, getattr(data, "event", None) or data.tool, data.ok, data.bytes)
+    return CallShown(event.seq, event.time, getattr(data, "event", None) or data.tool, data.ok, data.bytes)
 
 
 def _is_known(agent: Agent, state: WorkspaceState) -> bool:

@@ -6,14 +6,8 @@ from workspaced_events.errors import ActionError, InvalidArgument
 from workspaced_events.schema.catalogue import AnswerJudged, Verdict
 
 from ...client.sync_client import connect
-from ..inspected import Inspected
+from ..inspected import EventParameters, Inspected
 from .agents import CLIENT
-
-
-class JudgedParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Of which prompt or call."""
-
-    seq: int
 
 
 class JudgeParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -35,7 +29,7 @@ class Judged(msgspec.Struct, rename="camel"):
     why: str = ""
 
 
-def judged(inspected: Inspected, parameters: JudgedParameters) -> Judged:
+def judged(inspected: Inspected, parameters: EventParameters) -> Judged:
     """What was said of an answer last."""
     found = None
     for event in inspected.log.events_of(("answer_judged",), after=parameters.seq):

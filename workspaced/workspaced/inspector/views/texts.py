@@ -121,7 +121,8 @@ def _composed(text: str) -> str:
 
 def _searched(log: replay.Log, event: Event, pattern: re.Pattern[str], found: Texts) -> TextHit | None:
     """The event, if the text stands in it; counts in `found` what could not be read."""
-    places = [*_of_event(event), *_of_recording(log, event, found)]
+    fields = msgspec.json.decode(encode_event(event)).get("data")
+    places = [*(_Place("event", text) for text in _strings(fields)), *_of_recording(log, event, found)]
     first: tuple[_Place, str, re.Match[str]] | None = None
     times = 0
     for place in places:
@@ -151,12 +152,6 @@ def _on_one_line(text: str) -> str:
 
 
 # -- the texts of an event --
-
-
-def _of_event(event: Event) -> Iterator[_Place]:
-    """The texts of its fields."""
-    data = msgspec.json.decode(encode_event(event)).get("data")
-    return (_Place("event", text) for text in _strings(data))
 
 
 def _of_recording(log: replay.Log, event: Event, found: Texts) -> Iterator[_Place]:

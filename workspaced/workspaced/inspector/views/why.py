@@ -1,10 +1,14 @@
 """A note's line of life: looked at, changed, shown to whom at which revision, withheld since when.
 
-How a call or a prompt showed it is known from recordings and manifests.
+How a call or a prompt showed it is known from recordings and manifests. And the notes that a log names, for
+looking one up: an index that is read in pieces, and grows with the log.
 """
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Meta
@@ -14,10 +18,9 @@ from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.projections.visits import Bounds, Visit, visits_of
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.catalogue import CATALOGUE, Event
 from workspaced_events.schema.sentences import notes_named
 from workspaced_tools.notes.name_keys import key, stem, without_ending
-from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.model.note_names import names_of
 from workspaced_tools.prompts.model.stored_texts import manifest_of_prompt, texts_in
 from workspaced_tools.recording.format import RecordedNote, read_recording
@@ -195,7 +198,10 @@ class _Search:
             if event.seq in visits:
                 yield self._trace(event, "looked", until=visits[event.seq].until)
         elif isinstance(data, c.MessageData):
-            yield from self._of_message(event)
+            if not set(notes_named(event)).isdisjoint(self._names):
+                trace = self._trace(event, "attached")
+                trace.sentence = "a message brings it along"
+                yield trace
         elif not set(notes_named(event)).isdisjoint(self._names):
             trace = self._trace(event, _kind(data))
             trace.revision = getattr(data, "sha256", None) or getattr(data, "text_sha256", None)
@@ -204,11 +210,15 @@ class _Search:
 
     def _of_call(self, event: Event, called: c.ToolCalled) -> Iterator[Trace]:
         refused = _asked_for(called, self._names) if not called.ok else None
-        try:
-            shown = shown_in_call(self._log, called, self._names)
-        except CallNotKept:
-            shown = []
-            self.not_kept += refused is None
+        found: list[Any] | None = None
+        with suppress(WorkspacedError, msgspec.MsgspecError):  # what it read was swept, or is of a newer version
+            content = self._log.blob(called.inputs_sha256) if called.inputs_sha256 is not None else None
+            if content is not None:
+                asked = read_recording(content, called.inputs_sha256 or "").asked
+                found = [each for exchange in asked for each in mentions(exchange, self._names)]
+        self.not_kept += found is None and refused is None
+        # Each version that was read; None where the note was only named.
+        shown = [msgspec.convert(each, RecordedNote) if each is not None else None for each in found or ()]
         if not shown:
             if refused is not None:
                 trace = self._trace(event, "refused")
@@ -228,11 +238,14 @@ class _Search:
 
     def _of_prompt(self, event: Event, prompt: c.PromptAssembled) -> Iterator[Trace]:
         try:
-            entries = entries_in_prompt(self._log, prompt, self._names)
+            manifest = manifest_of_prompt(prompt.manifest_sha256, texts_in(self._log.blob))
         except WorkspacedError:
             self.not_kept += 1
             return
-        for entry in entries:
+        wanted = set(map(NoteId, self._names))
+        for entry in manifest.entries:
+            if names_of(entry).notes.isdisjoint(wanted):
+                continue
             is_left_out = entry.state in NOT_IN_PROMPT
             trace = self._trace(event, "leftOut" if is_left_out else "prompt", revision=entry.revision)
             trace.sentence = (
@@ -241,12 +254,6 @@ class _Search:
                 else f"it stands in a prompt ({entry.state}, {entry.why})"
             )
             trace.layer, trace.tokens, trace.bytes = entry.layer, entry.tokens, entry.bytes or None
-            yield trace
-
-    def _of_message(self, event: Event) -> Iterator[Trace]:
-        if not set(notes_named(event)).isdisjoint(self._names):
-            trace = self._trace(event, "attached")
-            trace.sentence = "a message brings it along"
             yield trace
 
     def _trace(self, event: Event, kind: Kind, **more: Any) -> Trace:
@@ -272,35 +279,86 @@ def _asked_for(called: c.ToolCalled, names: Names) -> str | None:
     return None
 
 
-class CallNotKept(Exception):
-    """What the call read is not kept, so nobody can say."""
+_READ_EVENTS: Final = 20_000
+"""Events that one question reads into the index."""
+_NAMING: Final = (
+    "message_added",
+    "message_replaced",
+    *(name for name, each in CATALOGUE.items() if each.notes),
+)
+"""Types that may name notes."""
 
 
-def shown_in_call(log: replay.Log, called: c.ToolCalled, names: Names) -> list[RecordedNote | None]:
-    """How a call got the note, each time: the version that was read, or None where the note was only named.
+class NotesParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which notes."""
 
-    Raises:
-        CallNotKept: its recording was swept, or is of a newer version.
-    """
-    if called.inputs_sha256 is None:
-        raise CallNotKept
-    try:
-        content = log.blob(called.inputs_sha256)
-        if content is None:
-            raise CallNotKept
-        asked = read_recording(content, called.inputs_sha256).asked
-        found = [each for exchange in asked for each in mentions(exchange, names)]
-    except (WorkspacedError, msgspec.MsgspecError):
-        raise CallNotKept from None
-    return [msgspec.convert(each, RecordedNote) if each is not None else None for each in found]
+    query: str = ""
+    """Words that all stand in the path, in any case."""
+    limit: Annotated[int, Meta(ge=1, le=500)] = 50
 
 
-def entries_in_prompt(log: replay.Log, prompt: c.PromptAssembled, names: Names) -> list[ManifestEntry]:
-    """What the prompt's manifest says of the note.
+class NoteNamed(msgspec.Struct, rename="camel"):
+    """One note."""
 
-    Raises:
-        WorkspacedError: the manifest is not kept.
-    """
-    manifest = manifest_of_prompt(prompt.manifest_sha256, texts_in(log.blob))
-    wanted = {NoteId(name) for name in names}
-    return [entry for entry in manifest.entries if not names_of(entry).notes.isdisjoint(wanted)]
+    path: str
+    events: int
+    """That name it by this path."""
+    last: int
+    """The sequence of the newest of them."""
+
+
+class Notes(msgspec.Struct, rename="camel"):
+    """The notes that fit, the last named first."""
+
+    notes: list[NoteNamed]
+    fitting: int
+    """How many fit; of these `notes` has the first."""
+    read: int
+    """Events that were read so far. Fewer than `of`: ask again, and more are."""
+    of: int
+
+
+class _Index:
+    def __init__(self) -> None:
+        self.notes: dict[VaultId | None, dict[NoteId, NoteNamed]] = {}
+        """By vault and path."""
+        self.seq = 0
+        """All up to this one was read."""
+
+    def read(self, log: replay.Log) -> None:
+        naming = log.events_of(_NAMING, after=self.seq)
+        for event in islice(naming, _READ_EVENTS):
+            of_vault = self.notes.setdefault(event.vault, {})
+            for path in notes_named(event):
+                note = of_vault.setdefault(NoteId(path), NoteNamed(path, 0, 0))
+                note.events += 1
+                note.last = event.seq
+            self.seq = event.seq
+        if not any(naming):
+            self.seq = log.end.seq
+
+
+_INDEXES: Final[WeakKeyDictionary[replay.Log, _Index]] = WeakKeyDictionary()
+
+
+def notes(inspected: Inspected, parameters: NotesParameters) -> Notes:
+    """The notes that the log names and that fit the query."""
+    log = inspected.log
+    index = _INDEXES.setdefault(log, _Index())
+    index.read(log)
+    fitting = _fitting(index, parameters.query.casefold().split())
+    fitting.sort(key=lambda note: -note.last)
+    events = log.events()
+    before = events[0].seq - 1 if events else 0
+    return Notes(fitting[: parameters.limit], len(fitting), max(index.seq - before, 0), len(events))
+
+
+def _fitting(index: _Index, words: list[str]) -> list[NoteNamed]:
+    """The notes with all words in their paths, those of the same path in several vaults together."""
+    found: dict[NoteId, NoteNamed] = {}
+    for notes in index.notes.values():
+        for path, note in notes.items():
+            if all(word in path.casefold() for word in words):
+                other = found.get(path, NoteNamed(path, 0, 0))
+                found[path] = NoteNamed(path, note.events + other.events, max(note.last, other.last))
+    return list(found.values())

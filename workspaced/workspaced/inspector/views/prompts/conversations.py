@@ -5,6 +5,7 @@ from itertools import dropwhile, islice
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import ConversationId
@@ -13,6 +14,7 @@ from workspaced_events.schema.catalogue import Event, Pipeline, PromptAssembled,
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, Manifest, ManifestEntry
 from workspaced_tools.prompts.audit.cache_accounting import SENT, Outcome, Summed, account, summed
+from workspaced_tools.prompts.audit.overlaid_chats import OverlaidChat
 from workspaced_tools.prompts.audit.prices import Cost, Tokens, summed_cost
 from workspaced_tools.prompts.audit.prices import Prices as PriceSource
 from workspaced_tools.prompts.audit.prompt_blocks import (
@@ -28,8 +30,62 @@ from workspaced_tools.prompts.model.stored_texts import manifest_of_prompt, text
 
 from .... import replay
 from ....settings.prices import Prices, current_prices
-from ...inspected import Inspected, NoParameters
-from .overlaid import ListedChat, listed_chats
+from ...inspected import Inspected, NoParameters, overlaid_chats
+from ..asked.call import TEXT_CHARS_MAX
+
+
+class OverlaidParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which chat."""
+
+    chat: str
+    """Its hash, or the name of an insertion of it."""
+
+
+class ListedChat(msgspec.Struct, rename="camel"):
+    """One chat whose requests were overlaid."""
+
+    chat: str
+    caller: str
+    form: str
+    last: str
+    """When it was told something last; ISO 8601 UTC."""
+    insertions: int
+    requests: int
+
+
+def overlaid(inspected: Inspected, parameters: OverlaidParameters) -> OverlaidChat:
+    """What was put into a chat, each text cut to 200,000 characters.
+
+    Raises:
+        InvalidArgument: there is no such chat.
+    """
+    chats = overlaid_chats(inspected.log)
+    name = chats.chat_of(parameters.chat)
+    if name is None:
+        raise InvalidArgument(
+            f"Nothing was put into a chat {parameters.chat[:100]!r}.",
+            hint="`/api/conversations` lists those that were overlaid.",
+        )
+    shown = chats.shown(name, inspected.log.blob)
+    cut = [replace(each, text=each.text and each.text[:TEXT_CHARS_MAX]) for each in shown.insertions]
+    return replace(shown, insertions=cut)
+
+
+def listed_chats(inspected: Inspected) -> list[ListedChat]:
+    """All chats, the one that was told something last at the end."""
+    chats = overlaid_chats(inspected.log)
+    return [
+        ListedChat(
+            name,
+            own[-1].data.caller,
+            own[-1].data.event,
+            own[-1].time,
+            len(chats.insertions_of(name)),
+            len(chats.requests_of(name)),
+        )
+        for name, own in chats.by_chat.items()
+    ]
+
 
 COLUMN_PROMPTS_MAX: Final = 50
 _COUNTED: Final = ("prompt_assembled", "usage_reported")
@@ -314,11 +370,7 @@ def prompts_in(log: replay.Log, conversation: Conversation) -> list[Prompt]:
 
 
 def row_of(
-    log: replay.Log,
-    conversation: Conversation,
-    prompt: Prompt,
-    prices: PriceSource,
-    output: int | None,
+    log: replay.Log, conversation: Conversation, prompt: Prompt, prices: PriceSource, output: int | None
 ) -> PromptRow:
     """What a column shows of a prompt.
 

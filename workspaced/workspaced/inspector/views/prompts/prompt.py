@@ -1,4 +1,5 @@
-"""One prompt: rebuilt, block by block, with what was left out, its text, and the body as it was sent."""
+"""One prompt: rebuilt, block by block, with what was left out, its text, the body as it was sent, and what it
+would have been with other notes."""
 
 from typing import Final
 
@@ -18,6 +19,7 @@ from workspaced_tools.prompts.providers.bodies import body_hash, rebuild_request
 from workspaced_tools.replay.verify import Outcome
 
 from .... import replay
+from ....evals.fork import fork
 from ....settings.prices import Prices, current_prices
 from ...inspected import Download, Inspected
 from .conversations import (
@@ -345,7 +347,11 @@ def body(inspected: Inspected, parameters: PromptParameters) -> PromptBody:
         TemplateFailed: this version cannot render the recorded template.
     """
     shape, content, changes, same = _sent(inspected, parameters.seq)
-    return _page(shape, content, changes, same, parameters.offset)
+    text = msgspec.json.format(content, indent=2).decode()
+    begin = max(0, parameters.offset)
+    end = begin + TEXT_CHARS_MAX
+    following = end if len(text) > end else None
+    return PromptBody(shape, text[begin:end], len(text), following, len(content), changes, same)
 
 
 def sent(inspected: Inspected, parameters: PromptParameters) -> Download:
@@ -371,9 +377,29 @@ def _sent(inspected: Inspected, seq: int) -> tuple[str | None, bytes, list[str],
     return made.data.shape.name, msgspec.json.encode(rendered.body), list(rendered.changes), same
 
 
-def _page(shape: str | None, content: bytes, changes: list[str], same: bool | None, offset: int) -> PromptBody:
-    text = msgspec.json.format(content, indent=2).decode()
-    begin = max(0, offset)
-    end = begin + TEXT_CHARS_MAX
-    following = end if len(text) > end else None
-    return PromptBody(shape, text[begin:end], len(text), following, len(content), changes, same)
+class SupposedParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which prompt, with which notes."""
+
+    seq: int
+    notes: dict[str, str | None] = {}
+    """By the path that a note had then the text that it should have had; null: it should not have been there."""
+
+
+class Supposed(msgspec.Struct, rename="camel"):
+    """A prompt as it would have been."""
+
+    notes: dict[str, str]
+    """Those that the prompt shows whole, with the texts that came last: these can be other ones."""
+    changes: list[str]
+    """How the text that the model is shown differs, as lines of a unified diff."""
+
+
+def supposed(inspected: Inspected, parameters: SupposedParameters) -> Supposed:
+    """A prompt with other notes, as `workspaced replay --prompt` gives it.
+
+    Raises:
+        InvalidArgument: there is no such prompt, or it does not show whole what it should be without.
+        NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
+    """
+    made = fork(inspected.log, parameters.seq, parameters.notes, None, ())
+    return Supposed(inspected.log.prompt(parameters.seq).notes(), made.changes)

@@ -1,1 +1,0 @@
-"""Findings: what is worth looking at in a log, each kind in a module."""
