@@ -118,20 +118,11 @@ export interface Recorded {
   readonly clock: Clock;
 }
 
-/** A conversation as a chat file. */
+/** A conversation as Markdown. */
 export interface Exported extends Recorded {
   readonly text: string;
   /** The number of parts left out because they name withheld notes. */
   readonly withheld: number;
-}
-
-/** A conversation from a chat file. */
-export interface Imported extends Recorded {
-  readonly conversation: string;
-  /** Ids of its messages, in their order. */
-  readonly messages: readonly string[];
-  /** Ids of what answered messages attached: no prompt shows it until it is attached again. */
-  readonly lost: readonly string[];
 }
 
 /** What is put into a request to a provider. */
@@ -154,7 +145,6 @@ export interface MethodResults {
   "workspaced/context/assemble": Prompt;
   "workspaced/context/end": Recorded;
   "workspaced/context/export": Exported;
-  "workspaced/context/import": Imported;
   /** Ids of the messages, in their order. */
   "workspaced/context/message": Recorded & { readonly messages: readonly string[] };
   "workspaced/context/overlay": Overlay;

@@ -1,9 +1,8 @@
 /** Conversations of a runtime, and their prompts. */
 
-import type { Exported, Imported, MethodName, MethodResults, Recorded } from "./api.js";
+import type { Exported, MethodName, MethodResults, Recorded } from "./api.js";
 import type {
   ContextAssembleParams,
-  ContextImportParams,
   ContextMessageParams,
   ContextPinParams,
   ContextStartParams,
@@ -97,13 +96,8 @@ export class Context {
     return this.#ask("workspaced/context/end", { conversation });
   }
 
-  /** The conversation as a chat file. */
+  /** The conversation as Markdown. */
   export(conversation: string): Promise<Exported> {
     return this.#ask("workspaced/context/export", { conversation });
-  }
-
-  /** A conversation from a chat file. */
-  import(params: ContextImportParams): Promise<Imported> {
-    return this.#ask("workspaced/context/import", params);
   }
 }

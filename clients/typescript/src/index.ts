@@ -23,7 +23,6 @@ export type {
   ConnectOptions,
   EventType,
   Exported,
-  Imported,
   MethodName,
   MethodResults,
   Notice,

@@ -1450,20 +1450,6 @@ export interface ContextExportParams {
   readonly conversation: string;
 }
 
-export interface ContextImportParams {
-  readonly text: string;
-  /** (minLength 1, maxLength 128) */
-  readonly conversation?: string | null;
-  /** (minLength 1, maxLength 200) */
-  readonly provider?: string | null;
-  /** (minLength 1, maxLength 200) */
-  readonly model?: string | null;
-  /** (minimum 1, maximum 1000000000) */
-  readonly contextWindow?: number | null;
-  /** (minimum 0, maximum 1000000000) */
-  readonly outputReserve?: number | null;
-}
-
 export interface ContextMessageParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -3089,7 +3075,6 @@ export interface MethodParams {
   "workspaced/context/assemble": ContextAssembleParams;
   "workspaced/context/end": ContextEndParams;
   "workspaced/context/export": ContextExportParams;
-  "workspaced/context/import": ContextImportParams;
   "workspaced/context/message": ContextMessageParams;
   "workspaced/context/overlay": ContextOverlayParams;
   "workspaced/context/overlay/confirm": ContextOverlayConfirmParams;

@@ -97,7 +97,6 @@ PAUSED: dict[str, dict[str, Any]] = {
         "chat": "0" * 64,
     },
     "workspaced/context/summary": {"conversation": "chat", "text": "So far.", "upTo": "m1"},
-    "workspaced/context/import": {"text": "# Chat\n"},
 }
 """Parameters of those that answer PAUSED, which are taken otherwise; the others need none."""
 WITHOUT_A_LINK: dict[str, tuple[dict[str, Any], str]] = {

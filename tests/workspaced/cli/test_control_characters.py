@@ -100,8 +100,6 @@ def commands(running: Any) -> list[list[str]]:
         ["context", "show", f"talk{EVIL}none"],
         ["log", "export", "-o", export],
         ["context", "export", talk, "-o", f"{export}.md"],
-        ["context", "import", f"{export}.md"],
-        ["context", "import", export],
         ["connect"],
         ["connect", "cursor", "--vault", str(running.vault), "--dry-run"],
         ["hook", "claude", "--show"],

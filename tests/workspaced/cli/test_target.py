@@ -53,7 +53,7 @@ def test_a_command_acts_on_the_default_daemon_in_silence_and_a_write_names_it(da
 
 def test_a_write_to_the_only_daemon_that_is_not_the_default_one_fails_with_the_step_to_take(only: Any) -> None:
     before = seq(only)
-    for write in (ACTION, ("share", "agent", "none"), ("stop",), ("context", "import", "-")):
+    for write in (ACTION, ("share", "agent", "none"), ("stop",)):
         done = run(only, *write)
         assert done.returncode == 2 and "[WORKSPACE_NOT_NAMED]" in done.stderr
         assert "--workspace only" in done.stderr

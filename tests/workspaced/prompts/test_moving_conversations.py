@@ -14,7 +14,6 @@ from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
 from workspaced.prompts import params
 from workspaced.prompts.assemble import ConversationChanged, Prompted, assemble
 from workspaced.prompts.commands import add_messages, end, start_plan
-from workspaced.prompts.message_commands import nothing_uploaded
 from workspaced.vaults.served_vault import WithheldDuringRead
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, NoteId, VaultId
@@ -66,7 +65,7 @@ class Log:
 
     def say(self, text: str) -> None:
         message = params.Message(role="user", text=text)
-        self.append(add_messages(params.Messages(conversation=CHAT, messages=[message]), nothing_uploaded).plan)
+        self.append(add_messages(params.Messages(conversation=CHAT, messages=[message]), lambda _sha256: b"").plan)
 
     def clock(self) -> str:
         return f"log:{self.seq}"
@@ -132,7 +131,7 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
     (tmp_path / "a.md").write_text("# Alpha")
     vault = Vault(tmp_path, clock_ns=lambda: time.time_ns() + 10_000_000_000)
     message = params.Message(role="user", attachments=[params.Attached("note", "a.md")])
-    log.append(add_messages(params.Messages(conversation=CHAT, messages=[message]), nothing_uploaded).plan)
+    log.append(add_messages(params.Messages(conversation=CHAT, messages=[message]), lambda _sha256: b"").plan)
     vault_id = VaultId("vault")
     log.apply(VaultOpened(vault_id, "vault", str(tmp_path)))
 

@@ -8,7 +8,6 @@ import pytest
 from support.daemon import refusal
 from support.talk import SETTINGS, DaemonTalk, Talk, entries, files_telling, sent, telling
 
-from workspaced.prompts.chat_file import read_chat
 from workspaced_tools.limits import ATTACHED_CHARS_MAX
 
 HEAD = "---\nworkspaced: private\n---\n"
@@ -184,9 +183,8 @@ def test_a_note_that_is_withheld_is_in_no_body(daemon: Any) -> None:
 @pytest.mark.parametrize("how", ["denied", "private"])
 def test_a_note_that_moved_to_where_it_is_withheld_leaves_by_its_former_name(daemon: Any, how: str) -> None:
     running = daemon("--no-watch", "--deny", "secret/", notes={"old.md": "# Old\n\nxyzzy\n", "b.md": "# Beta\n"})
-    talk, searching = DaemonTalk(running), DaemonTalk(running)
+    talk = DaemonTalk(running)
     assert "xyzzy" in sent(talk.ask("Look.", "old.md", "b.md"))
-    searching.ask("Look.", found("old.md", "b.md"))
     new = "secret/new.md" if how == "denied" else "new.md"
     (running.vault / "secret").mkdir()
     (running.vault / "old.md").rename(running.vault / new)
@@ -195,8 +193,6 @@ def test_a_note_that_moved_to_where_it_is_withheld_leaves_by_its_former_name(dae
         (running.vault / new).write_text(PRIVATE)
     exported = talk.context.export(talk.id)
     assert exported["withheld"] == 1 and "b.md" in exported["text"]
-    found_now = searching.context.export(searching.id)["text"]
-    assert "b.md" in found_now and telling(found_now, ("old.md", "new.md")) == []
     for made in (exported["text"], talk.ask("And now?")["messages"]):
         assert telling(made, ("xyzzy", "old.md", "new.md")) == []
 
@@ -211,14 +207,12 @@ def test_a_note_that_was_found_private_is_no_source_by_any_of_its_names(daemon: 
     (running.vault / "diary.md").write_text(PRIVATE)
     names = ("diary.md", "./diary.md", "/diary.md", "diary", "diary.md#L3", "secret/plan.md", "secret/plan.txt")
     shown = ("https://example.org/secret/diary.md", "b.md", "nothing.md")
-    talk.user("Look.", found(*names, *shown))
+    talk.user("Look.", *({"kind": "file", "id": each, "text": "xyzzy"} for each in (*names, *shown)))
     talk.prompt()
     talk.stop()
     talk.start()
     exported = talk.context.export(talk.id)
-    [attachment] = read_chat(exported["text"]).messages[0].attachments
-    assert attachment.search is not None
-    assert [each.source for each in attachment.search.documents] == list(shown)
+    assert f"[Context: {', '.join(shown)}]" in exported["text"]
     assert exported["withheld"] == len(names)
 
 

@@ -1,6 +1,6 @@
 """Row 31 over a real daemon: paths that lead out of the vault, named wherever a client can name one.
 
-Tools, resources, what an editor shows, attachments and pins of a conversation, a chat that is imported. Nothing of
+Tools, resources, what an editor shows, attachments and pins of a conversation. Nothing of
 what lies outside is answered; and strace, where it is there, sees the daemon look at nothing outside.
 """
 
@@ -32,7 +32,6 @@ NOT_FOUND = {
 KINDS = ("note", "active_note", "folder", "image", "selected_text", "file", "pdf", "tag")
 SHAPES = (None, "openai", "anthropic", "gemini")
 SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 900_000, "outputReserve": 1_000}
-CHAT_SETTINGS = ("--provider", "openai", "--model", "m", "--context-window", "900000", "--output-reserve", "1000")
 
 
 def make_world(daemon: Any, wrapper: tuple[str, ...] = ()) -> Any:
@@ -143,17 +142,6 @@ def talk(running: Any, conversation: str, path: str) -> list[Json]:
     return found
 
 
-def chat(path: str) -> str:
-    """A chat file that names `path` in each of the ways such a file can."""
-    comment = json.dumps({"id": "m1", "attachments": attached(path)})
-    line = " ".join(path.split())
-    return (
-        "---\nworkspaced-chat: 1\n---\n\n**user** · 2026-03-01 12:00\n"
-        f"[Context: {line}, {line}.md]\n"
-        f"<!-- workspaced: {comment} -->\n\nSee [[{line}]].\n\n**assistant**\nNo.\n"
-    )
-
-
 # -- the tests --
 
 
@@ -184,25 +172,6 @@ def test_row_31_no_attachment_and_no_pin_brings_anything_from_outside_into_a_pro
         answers = talk(shared, f"talk-{number}", path)
         clean(answers)
         assert all("result" in answer for answer in answers[4:8]), (path, answers[4:8])
-
-
-@pytest.mark.fault(row=31)
-@pytest.mark.thorough
-def test_row_31_an_imported_chat_brings_nothing_from_outside(shared: Any, tmp_path: Path) -> None:
-    wire = shared.wire()
-    for number, path in enumerate(paths.bad(shared.vault)):
-        named = {"conversation": f"chat-{number}"}
-        wire.ask("workspaced/context/import", {"text": chat(path), **named, **SETTINGS})
-        for shape in SHAPES:
-            clean(wire.ask("workspaced/context/assemble", {**named, **({"shape": shape} if shape else {})}))
-        clean(wire.ask("workspaced/context/export", named))
-    wire.close()
-    file = tmp_path / "chat.md"
-    for path in ("../outside/secret.md", "link/secret.md", str(shared.root / "outside/secret.md")):
-        file.write_text(chat(path))
-        done = shared.cli("context", "import", str(file), *CHAT_SETTINGS, "--json")
-        assert done.returncode == 2 and json.loads(done.stdout)["error"]["code"] == "INVALID_ARGUMENT", path
-        clean(done.stdout, done.stderr)
 
 
 def test_row_31_nothing_from_outside_is_in_the_log_or_beside_it(shared: Any) -> None:

@@ -331,7 +331,6 @@ class World:
             {"kind": "tool_result", "id": "s", "search": found},
         ]
         message = {"id": f"m{self.messages}", "role": "user", "text": "What?", "attachments": attached}
-        guessed = ["keep/Diary.md"] if self.level == "never" else []  # who attaches a note's path asks for it
         talk, looking = {"conversation": "talk"}, {"conversation": "looking"}
         whatever = {**message, "attachments": [{"kind": "active_note"}, {"kind": "selected_text"}]}
         asked: list[tuple[str, Json]] = [
@@ -342,11 +341,6 @@ class World:
             ("workspaced/context/assemble", {**talk, "shape": "openai"}),
             ("workspaced/context/export", talk),
             ("workspaced/context/assemble", {**talk, "rebase": True}),
-            (
-                "workspaced/context/import",
-                {"text": chat_file(*guessed, "home.md"), "conversation": f"chat-{self.messages}", **SETTINGS},
-            ),
-            ("workspaced/context/export", {"conversation": f"chat-{self.messages}"}),
         ]
         for method, params in asked:
             yield f"{method} {self.messages}", plain(self.runtime(method, params))
@@ -389,13 +383,6 @@ def asks_for_it(name: str, arguments: Json) -> bool:
         return True
     named = {arguments.get("reference"), arguments.get("from")}
     return name == "get_note_by_reference" and not named <= {*NAMED_BY_ALL, None}
-
-
-def chat_file(*attached: str) -> str:
-    """A chat of one message that attaches notes."""
-    comment = json.dumps({"attachments": [{"kind": "note", "id": each} for each in attached]})
-    head = f"---\nworkspaced-chat: 1\n---\n\n**user**\n<!-- workspaced: {comment} -->\n\n"
-    return f"{head}See [[Diary]] and [[keep/Diary.md]].\n"
 
 
 _DIFFERS = {"asOfSeq", "seq", "clock", "withheld", "tailSeq", "dwellSeconds", "seconds", "asOf", "token"}

@@ -21,7 +21,7 @@ from ..ipc.jsonrpc import RequestId
 from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, UNCHANGED_REASONS_MAX
 from ..overlay.overlays import Asked
 from ..overlay.request import Form
-from ..prompts import commands, transfer
+from ..prompts import chat_file, commands
 from ..prompts import params as p
 from ..prompts.assemble import assemble
 from ..prompts.commands import named_vault, start_plan, vault_of
@@ -222,6 +222,5 @@ METHODS: Final = {
     "workspaced/context/usage": Method(p.Usage, recording(commands.report_usage), works_paused=True),
     "workspaced/context/summary": Method(p.Summarise, recording(commands.set_summary)),
     "workspaced/context/end": Method(p.Named, recording(commands.end), works_paused=True),
-    "workspaced/context/export": Method(p.Named, answering(transfer.export), works_paused=True),
-    "workspaced/context/import": Method(p.Import, answering(transfer.import_)),
+    "workspaced/context/export": Method(p.Named, answering(chat_file.export), works_paused=True),
 }

@@ -222,32 +222,8 @@ class ContextMethods(Generic[Result]):
         return self._ask("end", conversation=conversation)
 
     def export(self, conversation: str) -> Result:
-        """The conversation as a chat file: `{text, withheld, clock}`."""
+        """The conversation as Markdown: `{text, withheld, clock}`."""
         return self._ask("export", conversation=conversation)
-
-    def import_chat(
-        self,
-        text: str,
-        *,
-        conversation: str | None = None,
-        provider: str | None = None,
-        model: str | None = None,
-        context_window: int | None = None,
-        output_reserve: int | None = None,
-    ) -> Result:
-        """Imports a conversation from a chat file: `{conversation, messages, lost, clock}`.
-
-        The arguments override what the file says.
-        """
-        return self._ask(
-            "import",
-            text=text,
-            conversation=conversation,
-            provider=provider,
-            model=model,
-            context_window=context_window,
-            output_reserve=output_reserve,
-        )
 
     def _ask(self, method: str, **params: Any) -> Result:
         set_params = {camel(name): value for name, value in params.items() if value is not None}

@@ -29,11 +29,6 @@ Uploaded = Callable[[str], bytes]
 """Returns the uploaded text of that sha256. Raises UNKNOWN_BLOB if there is none."""
 
 
-def nothing_uploaded(sha256: str) -> bytes:
-    """For messages that can only have texts of their own."""
-    raise InvalidArgument(f"The text {sha256} was not uploaded.", hint="Give the text itself.")
-
-
 def recorded(
     conversation: ConversationId, message: params.Message, index: int, uploaded: Uploaded
 ) -> tuple[c.MessageData, Iterable[bytes]]:

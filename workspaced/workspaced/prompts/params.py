@@ -194,17 +194,5 @@ class Assemble(Params, frozen=True):
     """The Gemini resource that caches the first two layers; the body leaves them out."""
 
 
-class Import(Params, frozen=True):
-    text: str
-    """The chat file's text."""
-    conversation: Id | None = None
-    """None: the id in the file."""
-    provider: Name | None = None
-    """This and the next three override the settings in the file."""
-    model: Name | None = None
-    context_window: Annotated[int, Meta(ge=1, le=CONTEXT_TOKENS_MAX)] | None = None
-    output_reserve: Tokens | None = None
-
-
 class Named(Params, frozen=True):
     conversation: Id

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -21,17 +21,12 @@ from workspaced_tools.prompts.audit.sent_prompts import (
 )
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
-from ...errors import RequestError
-from ...limits import REQUEST_BYTES_MAX
-from ...terminal.daemon import ask, daemon
+from ...terminal.daemon import ask
 from ...terminal.log import open_log
 from ...terminal.options import WithList, daemon_options, given, utc_option
 from ...terminal.output import output, print_table, print_warnings, segment_progress, write_lines
-from ...terminal.printing import counted, print_bytes, print_json, say, say_text, styled, warn
+from ...terminal.printing import counted, print_bytes, print_json, say, say_text, styled
 from ...terminal.screen import local_time
-
-_IMPORT_S: Final = 60.0
-"""Each text of a chat becomes a file of its own, synced."""
 
 
 @click.command("export")
@@ -47,9 +42,9 @@ _IMPORT_S: Final = 60.0
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 @daemon_options
 def export_command(conversation: str, to: Path | None, force: bool) -> None:
-    """Write a conversation as Markdown, for reading, keeping, and importing again.
+    """Write a conversation as Markdown, for reading and keeping.
 
-    Attachments that name withheld notes are left out. Images are only named.
+    What was attached is named, but for withheld notes, which are counted.
     """
     exported = ask("workspaced/context/export", {"conversation": conversation})
     if exported["withheld"]:
@@ -70,43 +65,6 @@ def export_command(conversation: str, to: Path | None, force: bool) -> None:
         print_bytes(exported["text"].encode())
 
 
-@click.command("import")
-@click.argument("file", type=click.File("rb"))
-@click.option("--provider", metavar="NAME", help="Instead of what the file says.")
-@click.option("--model", metavar="NAME", help="Likewise.")
-@click.option("--context-window", "contextWindow", type=int, metavar="TOKENS", help="Likewise.")
-@click.option("--output-reserve", "outputReserve", type=int, metavar="TOKENS", help="Likewise.")
-@click.option("--conversation", metavar="ID", help="Its id; default: the file's.")
-@daemon_options
-def import_command(file: Any, **settings: Any) -> None:
-    """Begin a conversation from a chat file; - reads standard input."""
-    params = {name: value for name, value in settings.items() if value is not None}
-    with daemon(timeout_s=_IMPORT_S, write=True) as client:
-        try:
-            imported = client.call("workspaced/context/import", {**params, "text": _text(file.read())})
-        except RequestError as error:
-            if error.code != "LINE_TOO_LARGE":
-                raise
-            raise RequestError(
-                error.code,
-                f"The chat is too long to import: with its escapes it may have {REQUEST_BYTES_MAX:,} bytes.",
-                hint="Take messages out of the file, or the texts of attachments out of its comments.",
-            ) from None
-    if imported["lost"]:
-        warn(f"in no prompt until it is attached again: {', '.join(imported['lost'])}")
-    output(imported, f"conversation {imported['conversation']}: {len(imported['messages'])} messages")
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(
-            f"The file is no UTF-8 text: byte {error.start} cannot be read.",
-            hint="A chat file is Markdown in UTF-8.",
-        ) from None
-
-
 _STATE_COLOURS = {
     "reference": "cyan",
     "shortened": "yellow",
@@ -121,7 +79,7 @@ _KEY_CHARS = 12
 
 @click.group(name="context", cls=WithList)
 def context_command() -> None:
-    """What prompts held: list, show; conversations as files: export, import.
+    """What prompts held: list, show; a conversation as a file: export.
 
     \b
     workspaced context                         the conversations
@@ -130,7 +88,7 @@ def context_command() -> None:
     workspaced context show TALK --cache       what became of the provider's cache, prompt by prompt
     workspaced context show TALK --body sent   the body that it was given as; openai: as OpenAI would take it
     workspaced context show 3f2a               what was put into the requests of an overlaid chat
-    workspaced context export TALK -o chat.md  the conversation as Markdown; `import` begins one from it
+    workspaced context export TALK -o chat.md  the conversation as Markdown
 
     A prompt is made again from the log and its blobs, to the byte. A conversation is named by its id or the
     beginning of it, a chat whose requests were overlaid by its hash, which the list has. LOG is a data directory,
@@ -139,8 +97,7 @@ def context_command() -> None:
     """
 
 
-for _command in (export_command, import_command):
-    context_command.add_command(_command)
+context_command.add_command(export_command)
 
 # -- list --
 
