@@ -84,7 +84,18 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
         unknown = min(envelope.data.keys() - entry.fields)
         raise InvalidArgument(f"{entry.name} has no field {unknown[:ID_CHARS_MAX]!r}.", hint=data_hint(entry))
     data = _convert(envelope.data, entry.data, f"the data of {entry.name}", lambda: data_hint(entry))
-    data = _with_checked_paths(data)
+    changed = {}
+    for name in ENTRY_OF[type(data)].notes:
+        value = getattr(data, name)
+        if isinstance(value, str):
+            checked: Any = note_id(value)
+        elif isinstance(value, tuple):
+            checked = tuple(note_id(each) for each in value)
+        else:
+            continue
+        if checked != value:
+            changed[name] = checked
+    data = msgspec.structs.replace(data, **changed) if changed else data
     blobs: tuple[bytes, ...] = ()
     if isinstance(data, c.ActiveNoteSet) and data.note is None:
         data = c.ActiveNoteCleared()
@@ -103,21 +114,6 @@ def _convert(raw: Any, type_: Any, what: str, hint: Callable[[], str]) -> Any:
         return msgspec.convert(raw, type_)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"Cannot take {what}: {error}.", hint=hint()) from None
-
-
-def _with_checked_paths(data: Data) -> Data:
-    changed = {}
-    for name in ENTRY_OF[type(data)].notes:
-        value = getattr(data, name)
-        if isinstance(value, str):
-            checked: Any = note_id(value)
-        elif isinstance(value, tuple):
-            checked = tuple(note_id(each) for each in value)
-        else:
-            continue
-        if checked != value:
-            changed[name] = checked
-    return msgspec.structs.replace(data, **changed) if changed else data
 
 
 def text_as_blob(

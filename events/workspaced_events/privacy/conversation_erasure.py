@@ -34,7 +34,17 @@ class ConversationEraser:
 
     def __call__(self, data: Any) -> Data:
         """The data to put in place of `data`; the same object if it does not mention the note."""
-        remaining: Data = self._without_parts(data)
+        changed: dict[str, Any] = {}
+        may_lack = ENTRY_OF[type(data)].may_lack
+        for name in data.__struct_fields__:
+            value = getattr(data, name)
+            if isinstance(value, tuple):
+                staying = tuple(each for each in value if not self._mentions_note(each))
+                if len(staying) < len(value):
+                    changed[name] = staying
+            elif name in may_lack and value is not None and self._mentions_note(value):
+                changed[name] = None
+        remaining: Data = replace(data, **changed) if changed else data
         if isinstance(data, c.ContextPinned) and self._mentions_note(remaining):
             remaining = c.ContextUnpinned(conversation=data.conversation, id=data.id)
         conversation = getattr(data, "conversation", None)
@@ -58,19 +68,6 @@ class ConversationEraser:
             self._cut.add(conversation)
             return c.RecordForgotten()
         return remaining
-
-    def _without_parts(self, data: Any) -> Any:
-        changed: dict[str, Any] = {}
-        may_lack = ENTRY_OF[type(data)].may_lack
-        for name in data.__struct_fields__:
-            value = getattr(data, name)
-            if isinstance(value, tuple):
-                staying = tuple(each for each in value if not self._mentions_note(each))
-                if len(staying) < len(value):
-                    changed[name] = staying
-            elif name in may_lack and value is not None and self._mentions_note(value):
-                changed[name] = None
-        return replace(data, **changed) if changed else data
 
 
 def notes_named(data: Any) -> Iterator[tuple[str, str | None]]:

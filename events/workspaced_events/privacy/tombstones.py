@@ -183,7 +183,9 @@ class NoteEraser:
             return _forgotten(event, did_change)
         if type(data) is c.VaultOpened:
             # Globs are settings and follow no rename: any path that the note ever had goes.
-            data = _without_globs(data, self._trail.paths())
+            paths = self._trail.paths()
+            files = tuple(glob for glob in data.files if _spelled_out(glob) not in paths)
+            data = replace(data, files=files) if len(files) < len(data.files) else data
         changed = _without(data, before, names)
         if changed is None:
             return _forgotten(event, did_change)
@@ -212,12 +214,6 @@ def _tombstone(event: Event, data: c.Data) -> Event:
     entry = ENTRY_OF[type(data)]
     tombstone: Event = entry.event(event.seq, EventId(uuid7()), event.time, event.source, event.vault, data)
     return tombstone
-
-
-def _without_globs(data: c.VaultOpened, paths: set[NoteId]) -> c.VaultOpened:
-    """`data` without the globs that are one of `paths`; the same object if it has none of them."""
-    rest = tuple(glob for glob in data.files if _spelled_out(glob) not in paths)
-    return replace(data, files=rest) if len(rest) < len(data.files) else data
 
 
 def _spelled_out(glob: str) -> str:

@@ -219,7 +219,13 @@ def apply_conversation(state: Conversations, event: Event) -> Conversations:
         origin = state.by_id.get(data.origin)
         if origin is None or data.up_to not in origin.messages or data.conversation in state.by_id:
             return state
-        return _with_conversation(state, _branched(origin, event, data))
+        # The copy's prompts are its own, and it stands in the vault of its origin.
+        behind = [*dropwhile(lambda name: name != data.up_to, origin.messages)][1:]
+        rest = c.MessageRemoved(
+            conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True
+        )
+        copied = replace(_removed(origin, event, rest), id=data.conversation, seq=event.seq)
+        return _with_conversation(state, replace(copied, prompts=(), folds=(), near_limit=None, ended=False))
     if isinstance(data, c.ConversationEnded) and data.dropped and data.conversation in state.by_id:
         by_id = {name: each for name, each in state.by_id.items() if name != data.conversation}
         return replace(state, by_id=by_id)
@@ -257,14 +263,6 @@ def _started(before: Conversation | None, event: Event, data: c.ConversationStar
     if before is None:
         return Conversation(data.conversation, event.vault, event.seq, settings)
     return replace(before, settings=settings, seq=event.seq, near_limit=None, ended=False)
-
-
-def _branched(origin: Conversation, event: Event, data: c.ConversationBranched) -> Conversation:
-    """The copy; its prompts are its own, and it stands in the vault of its origin."""
-    behind = [*dropwhile(lambda name: name != data.up_to, origin.messages)][1:]
-    rest = c.MessageRemoved(conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True)
-    copied = _removed(origin, event, rest)
-    return replace(copied, id=data.conversation, seq=event.seq, prompts=(), folds=(), near_limit=None, ended=False)
 
 
 def _message(event: Event, data: c.MessageData) -> Message:

@@ -37,7 +37,9 @@ class Rephrased(Answers):
             self._same.setdefault((exchange.ask, bytes(exchange.question)), []).append(exchange)
             self._alike.setdefault(exchange.ask, []).append(exchange)
             if exchange.ask in _ITEMWISE and exchange.raised is None:
-                self._take_items(exchange)
+                about, items = _about_and_items(bytes(exchange.question))
+                for item, answer in zip(items, _RAWS.decode(exchange.answer), strict=True):
+                    self._items.setdefault((exchange.ask, about, item), bytes(answer))
 
     def to(self, question: Question[Any]) -> Any:
         exchange = self._found(*key_of(question))
@@ -55,11 +57,6 @@ class Rephrased(Answers):
             return Exchange(name, msgspec.Raw(question), self._item_answers(name, question))
         asked = sum(exchange.ask == name for exchange in self.asked)
         return replace(alike[min(asked, len(alike) - 1)], question=msgspec.Raw(question))
-
-    def _take_items(self, exchange: Exchange) -> None:
-        about, items = _about_and_items(bytes(exchange.question))
-        for item, answer in zip(items, _RAWS.decode(exchange.answer), strict=True):
-            self._items.setdefault((exchange.ask, about, item), bytes(answer))
 
     def _item_answers(self, name: str, question: bytes) -> msgspec.Raw:
         about, items = _about_and_items(question)

@@ -192,23 +192,18 @@ def _exchange(question: Question[Any], answer: Any, keep: Keep) -> Exchange:
             notes, seen = dict.fromkeys(visit.note for visit in every), {visit.note for visit in shared}
             encoded = msgspec.json.encode(positions_left_out(notes, seen) if shared is not every else ())
         case Images():
-            encoded = msgspec.json.encode(_recorded_images(answer, keep))
+            images: list[RecordedImage | ImageFailure] = []
+            for each in answer.images:
+                if isinstance(each, NoteImage):
+                    keep(each.content, each.sha256)
+                    size = each.width, each.height
+                    images.append(RecordedImage(each.path, each.media_type, each.sha256, *size, each.scaled))
+                else:
+                    images.append(each)
+            encoded = msgspec.json.encode(RecordedImages(tuple(images), answer.total))
         case _:
             encoded = msgspec.json.encode(answer)
     return Exchange(name, asked, msgspec.Raw(encoded))
-
-
-def _recorded_images(answer: NoteImages, keep: Keep) -> RecordedImages:
-    """The answer without the images' bytes, which go to `keep`."""
-    images: list[RecordedImage | ImageFailure] = []
-    for each in answer.images:
-        if isinstance(each, NoteImage):
-            keep(each.content, each.sha256)
-            size = each.width, each.height
-            images.append(RecordedImage(each.path, each.media_type, each.sha256, *size, each.scaled))
-        else:
-            images.append(each)
-    return RecordedImages(tuple(images), answer.total)
 
 
 def _recorded_read(found: Note | NoteFailure, keep: Keep) -> bytes:

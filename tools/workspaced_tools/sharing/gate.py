@@ -24,7 +24,6 @@ from workspaced_events.schema.catalogue import Sharing
 from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..ports.asking import Audience, MemoryPort, VaultSource, check_may_wait
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
-from ..ports.memory import MemoryAnswer
 from ..ports.peers import LinkedMachines
 from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest
 from ..ports.questions import (
@@ -222,7 +221,14 @@ class SharedVault:
             case ManifestOf():
                 answer = self._manifest(question)
             case UseMemory():
-                answer = self._use_memory(question)
+                if self._names_only:
+                    raise SharingOff(
+                        "The user shares only names with this client",
+                        hint="Ask the user to run `workspaced share CLIENT all`.",
+                    )
+                if self._memory is None:
+                    raise NotRecorded("The memory folder has no past", hint="Ask without `at`.")
+                answer = self._memory.use(question)
             case SharedBy():
                 answer = self._machines()
             case _ if self._names_only:
@@ -247,16 +253,6 @@ class SharedVault:
             return None
         check_may_wait()
         return self._past.lines_changed(question.note, question.before_sha256)
-
-    def _use_memory(self, command: UseMemory) -> MemoryAnswer:
-        if self._names_only:
-            raise SharingOff(
-                "The user shares only names with this client",
-                hint="Ask the user to run `workspaced share CLIENT all`.",
-            )
-        if self._memory is None:
-            raise NotRecorded("The memory folder has no past", hint="Ask without `at`.")
-        return self._memory.use(command)
 
     def _manifest(self, question: ManifestOf) -> ShownManifest:
         if self._prompts is None:

@@ -21,7 +21,7 @@ from workspaced_events.projections.conversations import (
 )
 from workspaced_events.schema.catalogue import ContextFolded, Pipeline
 
-from ...errors import ArgumentInvalid, BudgetExceeded
+from ...errors import ArgumentInvalid
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
 from ..model.kept_turns import KeptTurns
@@ -127,7 +127,12 @@ class _Prompt:
             if made.estimate <= self.limit:
                 break
         if made.estimate > self.limit:
-            raise self._exceeded(made)
+            builders = made.builders
+            fixed = (builders["L1_SYSTEM"], builders["L3_TURN"], builders["L5_USER"])
+            parts = self._budget(made.past, *fixed)
+            history = builders["L4_STRIP"].tokens - parts.summary_tokens
+            library = builders["L2_PREVIOUS"].tokens
+            raise exceeded(parts, self.limit, made.past.messages, history, library, self.estimator)
         blocks = dict.fromkeys(
             entry.block_sha256 for entry in made.conversation.library if entry.block_sha256 in self.index.blocks
         )
@@ -396,14 +401,6 @@ class _Prompt:
         )
         previous = CacheHint("previous", max(0, estimate - newest))
         return tuple(previous if hint.after == "history" else hint for hint in hints)
-
-    def _exceeded(self, made: Rendered) -> BudgetExceeded:
-        builders = made.builders
-        fixed = (builders["L1_SYSTEM"], builders["L3_TURN"], builders["L5_USER"])
-        parts = self._budget(made.past, *fixed)
-        history = builders["L4_STRIP"].tokens - parts.summary_tokens
-        library = builders["L2_PREVIOUS"].tokens
-        return exceeded(parts, self.limit, made.past.messages, history, library, self.estimator)
 
 
 def _readable(artifact: Artifact) -> Artifact:

@@ -69,7 +69,10 @@ class Compacting:
     def compactions(self, made: Rendered) -> Iterator[ContextFolded]:
         """The compactions to try one after the other, until the prompt fits; none if nothing has to change."""
         policy, limit = self.turn.policy, round(self.limit / self.turn.factor)
-        if not self._may_compact(made):
+        must = self.turn.rebase or (policy.each_turn and self.is_first) or made.estimate > self.limit
+        # Whether one pays is looked at every PAYS_EVERY turns.
+        at_times = self.is_first and len(made.sent_so_far.turns) % PAYS_EVERY == 0
+        if not (must or made.past.summary is not None or at_times):
             yield from self._without_replaced()
             return
         before = self._before_compaction(made)
@@ -119,13 +122,6 @@ class Compacting:
         carriers = [each.id for each in made.rest.messages if each.role == "user"]
         old = carriers[: -self.turn.policy.keep_rounds]
         return old[-1] if old else None
-
-    def _may_compact(self, made: Rendered) -> bool:
-        """Whether a compaction has to be planned at all; whether one pays is looked at every PAYS_EVERY turns."""
-        policy = self.turn.policy
-        must = self.turn.rebase or (policy.each_turn and self.is_first) or made.estimate > self.limit
-        at_times = self.is_first and len(made.sent_so_far.turns) % PAYS_EVERY == 0
-        return must or made.past.summary is not None or at_times
 
     def _summed_up(self, before: Before) -> int:
         """How many turns leave because a summary stands for them."""

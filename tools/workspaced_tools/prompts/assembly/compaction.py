@@ -96,17 +96,13 @@ class Planner:
         self._before = before
         self._policy = policy
         self._index = index
-        self._last_use = self._uses()
-
-    def _uses(self) -> dict[Key, int]:
-        """The last turn that used each thing, by its index; this turn's has the number of turns."""
         found: dict[Key, int] = {}
         for at, turn in enumerate(self._before.turns):
             for part in turn.parts:
                 if part.revision and part.kind != PIN:
                     found[part.key] = at
             found |= {("note", note): at for note in turn.mentioned}
-        return found | dict.fromkeys(self._before.used, len(self._before.turns))
+        self._last_use = found | dict.fromkeys(self._before.used, len(self._before.turns))
 
     def size(self) -> int:
         """Tokens of what stands before this turn now."""
@@ -127,7 +123,16 @@ class Planner:
             else:
                 high = middle
         plan = self.plan(low)
-        return self._smaller(plan, round(policy.compact_below * limit))
+        # Without the library's entries used longest ago, until it fits.
+        size, leaving = plan.size, set[Key]()
+        for entry in sorted(plan.library, key=self._entry_use):
+            if size <= round(policy.compact_below * limit):
+                break
+            if self._entry_use(entry) < len(self._before.turns):
+                size -= entry.tokens
+                leaving.add(_key(entry))
+        library = tuple(entry for entry in plan.library if _key(entry) not in leaving)
+        return plan._replace(library=library, size=size)
 
     def tightest(self) -> Plan:
         """All turns but the last leave, with the library and everything that was attached."""
@@ -140,18 +145,6 @@ class Planner:
             if part.revision and part.form != LEFT_OUT
         }
         return plan._replace(library=(), left_out=tuple(left_out))
-
-    def _smaller(self, plan: Plan, most: int) -> Plan:
-        """The plan without the library's entries used longest ago, until it has at most so many tokens."""
-        size, leaving = plan.size, set[Key]()
-        for entry in sorted(plan.library, key=self._entry_use):
-            if size <= most:
-                break
-            if self._entry_use(entry) < len(self._before.turns):
-                size -= entry.tokens
-                leaving.add(_key(entry))
-        library = tuple(entry for entry in plan.library if _key(entry) not in leaving)
-        return plan._replace(library=library, size=size)
 
     def _entry_use(self, entry: "LibraryEntry | _Version") -> int:
         return self._last_use.get(_key(entry), -1)

@@ -41,7 +41,13 @@ def text_of(
         NotRecorded, LogDamaged: what an earlier turn was sent is not kept, or damaged.
     """
     if block.entry.why == "sent" and block.turn is not None:
-        return _sent_text(block, conversation, texts)
+        for part in _sent_parts(block, conversation, texts):
+            entry = block.entry
+            same_kind = library_kind(part.kind) == library_kind(entry.kind)
+            if same_kind and (part.id, part.revision) == (entry.id, entry.revision):
+                why = "" if part.text else "It is an image; its bytes are in the body."
+                return BlockText(part.text or None, why, part.title, part.mtime)
+        return BlockText(None, "Its text is part of its message.")
     if block.entry.kind == "message" and (parts := list(_sent_parts(block, conversation, texts))):
         # A part that shows something has an entry of its own; the others are told of as their message.
         rest = (part.text for part in parts if not part.revision or part.base == part.revision)
@@ -77,16 +83,6 @@ def _segment(block: PromptBlock, envelope: Envelope) -> Segment | None:
         if is_its:
             waiting = next(segments, None)
     return None
-
-
-def _sent_text(block: PromptBlock, conversation: Conversation, texts: Texts) -> BlockText:
-    for part in _sent_parts(block, conversation, texts):
-        entry = block.entry
-        same_kind = library_kind(part.kind) == library_kind(entry.kind)
-        if same_kind and (part.id, part.revision) == (entry.id, entry.revision):
-            why = "" if part.text else "It is an image; its bytes are in the body."
-            return BlockText(part.text or None, why, part.title, part.mtime)
-    return BlockText(None, "Its text is part of its message.")
 
 
 def _sent_parts(block: PromptBlock, conversation: Conversation, texts: Texts) -> Iterator[SentPart]:

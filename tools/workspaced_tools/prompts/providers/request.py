@@ -142,6 +142,14 @@ def request_of(
     if cached_content is not None and provider.family is not None and provider.create_cache is None:
         changes.add(f"The cached content is not used, since {provider.family} knows none")
         cached_content = None
+    hashes = envelope.hashes
+    held = (
+        envelope.conversation_id,
+        hashes.L1_SYSTEM,
+        hashes.L2_PREVIOUS,
+        settings.model,
+        settings.tools_sha256,
+    )
     request = Request(
         provider=settings.provider,
         model=settings.model,
@@ -155,22 +163,9 @@ def request_of(
         tools=defined,
         own_tools=tools.own,
         tool_names=names.renamed,
-        cached_content=CachedContent(_cache_key(envelope, settings), resource=cached_content),
+        cached_content=CachedContent(sha256(msgspec.json.encode(held)).hexdigest(), resource=cached_content),
     )
     return request, (*tools.changes, *changes.sentences())
-
-
-def _cache_key(envelope: Envelope, settings: Settings) -> str:
-    """A hash of the conversation's id and of everything that a provider's explicit cache holds."""
-    hashes = envelope.hashes
-    held = (
-        envelope.conversation_id,
-        hashes.L1_SYSTEM,
-        hashes.L2_PREVIOUS,
-        settings.model,
-        settings.tools_sha256,
-    )
-    return sha256(msgspec.json.encode(held)).hexdigest()
 
 
 class _Changes:

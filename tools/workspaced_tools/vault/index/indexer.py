@@ -354,7 +354,9 @@ class Indexer:
                 state.clear()
             self._enforced = None
             if self._lost:
-                self._remake()
+                self._index.remake()
+                if self._requested.file.is_open:
+                    self._requested.remake()
                 self._lost = False
             else:
                 self._open_kept()
@@ -385,11 +387,6 @@ class Indexer:
         found = set(self._requested.ids())
         self._remove_requested(list(found - wanted))
         self._index.doubt((wanted - found).union(self._requested.textless()))
-
-    def _remake(self) -> None:
-        self._index.remake()
-        if self._requested.file.is_open:
-            self._requested.remake()
 
     def _crawled(self) -> Iterator[Batch]:
         """The batches of one crawl, in this process if the vault is small, else by worker processes."""

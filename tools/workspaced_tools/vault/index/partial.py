@@ -41,20 +41,20 @@ _Row = int
 _BY_WEIGHT: Final = itemgetter(1, 0)
 
 
-class Partial(msgspec.Struct, frozen=True, gc=False):
-    """A note that holds some words."""
+class Hit(msgspec.Struct, frozen=True, gc=False):
+    """A note that holds what was asked for, or some of it."""
 
     note: NoteId
     score: float
-    """Its share of the best score."""
-    missing: tuple[str, ...] | None
-    """None: it holds all."""
+    """Higher is better; of a note that holds some of it, the share of the best such score."""
+    missing: tuple[str, ...] | None = None
+    """The words that it holds in no form; None: it holds all as they are written."""
 
 
 class Partials(msgspec.Struct, frozen=True, gc=False):
     """The best notes first."""
 
-    notes: list[Partial]
+    notes: list[Hit]
     compared: list[NoteId]
     """All notes that could change a score."""
     ranking: Ranking
@@ -208,7 +208,7 @@ def _compared(
     return found, True
 
 
-def _scored(compared: Sequence[_Compared], ranking: Ranking) -> list[Partial]:
+def _scored(compared: Sequence[_Compared], ranking: Ranking) -> list[Hit]:
     """The hits among them, best first; a note that has nothing but common words only where no note has more."""
     some = [each for each in compared if ranking.holds_any(each.counts, common=False)] or [
         each for each in compared if ranking.holds_any(each.counts, common=True)
@@ -217,7 +217,7 @@ def _scored(compared: Sequence[_Compared], ranking: Ranking) -> list[Partial]:
     scored.sort(key=lambda each: (-each[0], each[1].note))
     top = scored[0][0] if scored else 1.0
     return [
-        Partial(each.note, score / top, None if each.holds_all else (*each.lacking, *ranking.missing(each.counts)))
+        Hit(each.note, score / top, None if each.holds_all else (*each.lacking, *ranking.missing(each.counts)))
         for score, each in scored
         if score >= top * _LEAST_SHARE
     ]

@@ -51,7 +51,10 @@ def resolve_from(reference: str, source: str, lookup: Lookup, state: VaultState)
     ways = _ways(reference)
     if not ways[-1].name:
         return Resolution(origin, "path", heading=ways[-1].heading, block=ways[-1].block)
-    _check_inside(ways[-1].name, origin, reference)
+    parts = ways[-1].name.split("/")
+    up = next((at for at, part in enumerate(parts) if part not in (".", "..")), len(parts))
+    if ".." in parts[up:] or parts[:up].count("..") > origin.id.count("/"):
+        raise leads_out(reference)
     links = LinkResolver(lookup, state)
     for way in ways:
         plain = way is ways[-1]
@@ -97,14 +100,3 @@ def _ways(reference: str) -> list[Reading]:
     if text[:1] in ("#", "^"):
         return [reading_cut_at(text, 0)]
     return named_readings(text, reference)
-
-
-def _check_inside(name: str, origin: NoteRef, reference: str) -> None:
-    """
-    Raises:
-        ReferenceOutsideVault: `..` in `name` leads out of the vault, or stands within it.
-    """
-    parts = name.split("/")
-    up = next((at for at, part in enumerate(parts) if part not in (".", "..")), len(parts))
-    if ".." in parts[up:] or parts[:up].count("..") > origin.id.count("/"):
-        raise leads_out(reference)

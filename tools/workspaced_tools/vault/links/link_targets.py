@@ -59,7 +59,14 @@ class LinkResolver:
         target = _plain(target)
         found = self.by_file(source, target)
         if found is None and _is_inside(target) and not target.startswith(_EXACT_ONLY):
-            found = self._by_name(target)
+            found = self._named.get(target)
+            if found is None:
+                if target[-3:].lower() == ".md":
+                    moved = at_former_path(target, self._lookup, self._state)
+                    found = Resolution(moved, "formerPath") if moved is not None else _NOWHERE
+                else:
+                    found = resolve_reading(Reading(target), self._lookup, self._state) or _NOWHERE
+                self._named[target] = found
         return found or _NOWHERE
 
     def by_file(self, source: NoteId, target: str) -> Resolution | None:
@@ -97,17 +104,6 @@ class LinkResolver:
     def _alike(self, name: str) -> Sequence[NamedNote]:
         return self._lookup.named(target_keys(name)[-1])
 
-    def _by_name(self, name: str) -> Resolution:
-        known = self._named.get(name)
-        if known is None:
-            if name[-3:].lower() == ".md":
-                moved = at_former_path(name, self._lookup, self._state)
-                known = Resolution(moved, "formerPath") if moved is not None else _NOWHERE
-            else:
-                known = resolve_reading(Reading(name), self._lookup, self._state) or _NOWHERE
-            self._named[name] = known
-        return known
-
 
 class _Ranked:
     """The notes that a name may mean, ranked for every folder that a link may stand in."""
@@ -120,7 +116,10 @@ class _Ranked:
         for note in notes:
             is_cased = without_ending(note.id).endswith(suffix)
             rank = (not is_markdown(note.id), len(note.id), _lower(note.id), not is_cased, note.id)
-            for above in _upwards(note.id.rpartition("/")[0]):
+            folders = [note.id.rpartition("/")[0]]
+            while folders[-1]:
+                folders.append(folders[-1].rpartition("/")[0])
+            for above in folders:
                 best = self._first.get(above)
                 if best is None or rank < best[0]:
                     self._first[above] = rank, note.ref
@@ -151,12 +150,3 @@ def _ends_with(note: NoteId, name: str) -> bool:
 def _lower(path: str) -> str:
     """`path` for comparison without case. No case folding: `Straße` and `Strasse` are two files."""
     return unicodedata.normalize("NFC", path.lower())
-
-
-def _upwards(folder: str) -> list[str]:
-    """`folder` and the folders above it, up to the root, which is the empty string."""
-    found = [folder]
-    while folder:
-        folder = folder.rpartition("/")[0]
-        found.append(folder)
-    return found
