@@ -8,11 +8,13 @@ even that. A client with `names` gets only paths and titles.
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
@@ -24,6 +26,7 @@ from workspaced_events.schema.catalogue import Sharing
 from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..ports.asking import Audience, MemoryPort, VaultSource, check_may_wait
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
+from ..ports.manifest import Manifest, ManifestEntry, ManifestLayer
 from ..ports.peers import LinkedMachines
 from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest
 from ..ports.questions import (
@@ -37,8 +40,8 @@ from ..ports.questions import (
     Visits,
 )
 from ..ports.view import View
+from ..prompts.model.note_names import names_of, path_in, then_and_now
 from .machines import linked_machines
-from .manifests import SharedPrompts
 from .verdicts import IsWithheld, Verdicts
 
 CALLER_SHOWN_CHARS_MAX: Final = 64
@@ -185,7 +188,7 @@ class SharedVault:
         level: Sharing,
         history: "SharedHistory | None",
         past: PastPort | None,
-        prompts: Callable[[], SharedPrompts] | None,
+        prompts: "Callable[[], SharedPrompts] | None",
         memory: MemoryPort | None,
         machines: Callable[[], LinkedMachines | None],
         audience: Audience,
@@ -276,3 +279,78 @@ class SharedHistory:
         shared = [visit for visit in every if visit.note not in hidden] if hidden else every
         self.last_answer = every, shared
         return shared
+
+
+class SharedPrompts:
+    """The manifests of prompts, without the entries that a client may not see."""
+
+    def __init__(
+        self,
+        prompts: PromptSource,
+        former: dict[NoteId, NoteId],
+        level: Sharing,
+        verdicts: Verdicts,
+    ) -> None:
+        """`former` maps former paths to present ones; a manifest holds the paths at the time of the prompt."""
+        self._prompts = prompts
+        self._former = former
+        self._level = level
+        self._verdicts = verdicts
+
+    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
+        stored = self._prompts.prompt(conversation, message)
+        named = [(entry, names_of(entry)) for entry in stored.manifest.entries]
+        self._prompts.refresh_flags(
+            sorted(then_and_now({name for _, names in named for name in names.every}, self._former))
+        )
+        shown, hidden, counted = [], [], 0
+        for entry, names in named:
+            if names.is_hidden(self._verdicts, self._verdicts.withdrew):
+                hidden.append(entry)
+                counted += not any(map(self._verdicts.uncounted, names.every))
+            else:
+                shown.append(entry)
+        manifest = _without_entries(stored.manifest, shown, hidden)
+        sized = self._level == "all"
+        return ShownManifest(stored.seq, manifest if sized else _names_only(manifest), counted, sized)
+
+
+def _without_entries(manifest: Manifest, shown: list[ManifestEntry], hidden: list[ManifestEntry]) -> Manifest:
+    """The manifest with the entries `shown`, and without the sizes of the `hidden` ones in its sums."""
+    if not hidden:
+        return manifest
+    tokens: Counter[str] = Counter()
+    size: Counter[str] = Counter()
+    for entry in hidden:
+        tokens[entry.layer] += entry.tokens
+        size[entry.layer] += entry.bytes
+
+    def reduced(layer: ManifestLayer) -> ManifestLayer:
+        if layer.id not in tokens:
+            return layer
+        return replace(layer, hash="", tokens=layer.tokens - tokens[layer.id], bytes=layer.bytes - size[layer.id])
+
+    return replace(
+        manifest,
+        layers=tuple(map(reduced, manifest.layers)),
+        entries=tuple(shown),
+        estimate=manifest.estimate - tokens.total(),
+    )
+
+
+def _names_only(manifest: Manifest) -> Manifest:
+    """The manifest without anything that depends on texts: no sizes, hashes or places in notes."""
+    return replace(
+        manifest,
+        layers=tuple(replace(each, hash="", tokens=0, bytes=0) for each in manifest.layers),
+        entries=tuple(
+            replace(each, id=_path(each), tokens=0, bytes=0, revision=None, detail=None)
+            for each in manifest.entries
+        ),
+        estimate=0,
+        tool_tokens=0,
+    )
+
+
+def _path(entry: ManifestEntry) -> str:
+    return path_in(entry.id) if entry.kind in ("selected_text", "dataview") else entry.id

@@ -51,13 +51,12 @@ from ..ports.questions import (
 )
 from ..ports.vault import NoteRef
 from .files.content_cache import CacheStatistics, ContentCache, stat_key
-from .files.idle_rules import IdleRule, idle_rules
-from .files.ignore_rules import Policy
+from .files.glob_rules import IdleRule, idle_rules
+from .files.ignore_rules import Policy, RulesStore
 from .files.note_levels import NoteLevels
 from .files.pdf_texts import PdfTexts
 from .files.safe_open import VaultRoot, missing_note
 from .files.selected_files import ALL_DEFAULT, FileChoice, SelectedFiles
-from .files.stored_rules import RulesStore
 from .images.reading import read_image
 from .index.changes import Changes
 from .index.crawl import Bounds

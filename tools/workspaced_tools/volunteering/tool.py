@@ -22,8 +22,7 @@ from ..tools.line_changes import lines_of
 from ..tools.linked_workspace import of_person
 from ..tools.note_answers import served_vault
 from ..tools.tool import Answer, PresentArguments, Tool
-from .difference import Difference, difference, notes_of
-from .sight import Seen, Sight
+from .sight import Difference, Seen, Sight, difference, notes_of
 from .wording import Form, SelectedText, block, changed_lines_of, textless_line, texts_of, vault_line, whole_lines
 
 

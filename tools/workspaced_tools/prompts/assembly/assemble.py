@@ -48,7 +48,7 @@ from ..model.types import (
 from ..sources.inline_content import named
 from ..sources.search_block import numbered
 from .budget import Parts, exceeded, fit
-from .compacting import Compacting, Rendered
+from .compaction import Compacting, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
 from .layers import (
     LayerBuilder,

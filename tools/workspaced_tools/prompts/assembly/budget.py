@@ -2,7 +2,7 @@
 
 Dropping anything invalidates the provider's cache from that point on, so drops are rare and large: all old results
 of tools at once; whole rounds of the history, in one step from over the limit down to a share of it. A chat's
-transcript is never fitted so: it is compacted (compacting.py).
+transcript is never fitted so: it is compacted (compaction.py).
 """
 
 from collections.abc import Iterable, Sequence

@@ -15,7 +15,7 @@ from workspaced_events.schema.catalogue import ArtifactKind, Attachment, Attachm
 
 from ...errors import ArgumentInvalid, NoActiveNote, NoteNotFound
 from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, MEMBERS_ATTACHED_MAX
-from ...notes.images.data_uri import decoded
+from ...notes.images.types import decoded
 from ...notes.note import Note, NoteFailure
 from ...ports.images import ImageFailure
 from ...ports.questions import Images, Members, Names, Read, Resolve

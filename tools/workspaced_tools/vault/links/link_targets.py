@@ -12,17 +12,38 @@ target ends in `.md`: such a target names a file. `tests/data/obsidian` holds a 
 """
 
 import posixpath
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.projections.workspace_state import VaultState
 
+from ...errors import NoteNotFound
+from ...notes.markdown import parse_markdown
 from ...notes.name_keys import without_ending
-from ...ports.vault import LinkTarget, NoteRef, Resolution
+from ...ports.vault import IncomingLink, IncomingLinks, LinkTarget, NoteRef, Resolution
 from ..index.entries import NamedNote, target_keys
-from .resolver import Lookup, Reading, at_former_path, first_at, note_paths, resolve_reading
+from ..index.index import Index
+from .resolver import (
+    IndexLookup,
+    Lookup,
+    Reading,
+    at_former_path,
+    first_at,
+    leads_out,
+    named_readings,
+    note_paths,
+    reading_cut_at,
+    resolve_reading,
+    shown,
+    unwrapped,
+    without_hit,
+)
 
 _NOWHERE: Final = Resolution()
 _EXACT_ONLY: Final = ("./", "../", "/")
@@ -150,3 +171,97 @@ def _ends_with(note: NoteId, name: str) -> bool:
 def _lower(path: str) -> str:
     """`path` for comparison without case. No case folding: `Straße` and `Strasse` are two files."""
     return unicodedata.normalize("NFC", path.lower())
+
+
+def incoming(note: NamedNote, limit: int, state: VaultState, index: Index, lookup: IndexLookup) -> IncomingLinks:
+    """The first `limit` links to `note` by source and place, and the number of all."""
+    keys = note.name_keys()
+    for former, now in state.former.items():
+        if now == note.id:
+            keys.update(target_keys(former))
+    links_of = LinkResolver(lookup, state)
+    links: list[IncomingLink] = []
+    total = 0
+    for row in index.linking(keys):
+        if row.source == note.id or lookup.is_withheld(row.source):
+            continue
+        target = links_of.target(row.source, row.target).note
+        if target is not None and target.id == note.id:
+            total += 1
+            if len(links) < limit:
+                source = NoteRef(row.source, row.title, row.source)
+                links.append(IncomingLink(source, row.context, row.line, row.heading))
+    return IncomingLinks(tuple(links), total, complete=not index.in_part())
+
+
+_WITHIN: Final = re.compile(r"\[[^\]]*\]\((#[^()\s]*)\)")
+"""A Markdown link to a heading or block of its own note."""
+
+
+def resolve_from(reference: str, source: str, lookup: Lookup, state: VaultState) -> Resolution:
+    """Resolves `reference` as a link that stands in the note `source`: what a click on it opens.
+
+    The reference is a link as it is written (`[[Note#Heading]]`, `[text](note.md)`, or `[[#Heading]]` for the note
+    itself), or the target alone. `complete`: as for `resolve`.
+
+    Args:
+        source: the note's path, with or without `.md`; a former path counts.
+
+    Raises:
+        ReferenceOutsideVault, SymlinkNotFollowed, ArgumentInvalid: as `resolve`, of either; `..` may lead up
+            within the vault.
+        NoteNotFound: there is no note `source`.
+    """
+    origin = _origin(source, lookup, state)
+    ways = _ways(reference)
+    if not ways[-1].name:
+        return Resolution(origin, "path", heading=ways[-1].heading, block=ways[-1].block)
+    parts = ways[-1].name.split("/")
+    up = next((at for at, part in enumerate(parts) if part not in (".", "..")), len(parts))
+    if ".." in parts[up:] or parts[:up].count("..") > origin.id.count("/"):
+        raise leads_out(reference)
+    links = LinkResolver(lookup, state)
+    for way in ways:
+        plain = way is ways[-1]
+        found = (links.resolve if plain else links.by_file)(origin.id, way.name)
+        if found is not None and (found.note is not None or found.candidates):
+            exact = way is ways[0] and found.resolved_by == "path"
+            return replace(found, heading=way.heading, block=way.block, complete=exact)
+    # No link leads anywhere by these names; a title with separators in it still may.
+    for way in ways[:-1]:
+        found = resolve_reading(way, lookup, state)
+        if found is not None:
+            return replace(found, complete=False)
+    return without_hit(ways, lookup)
+
+
+def _origin(source: str, lookup: Lookup, state: VaultState) -> NoteRef:
+    path = unwrapped(source, "from")
+    if path.startswith("/") or ".." in path.split("/"):
+        raise leads_out(source, "from")
+    note = first_at(note_paths(path), lookup) or at_former_path(path, lookup, state)
+    if note is None:
+        raise NoteNotFound(
+            f"There is no note {shown(source)} for links to stand in",
+            hint="Give `from` as the path of the note that holds the link, or leave it out.",
+        )
+    return note
+
+
+def _ways(reference: str) -> list[Reading]:
+    """The ways to read `reference`, as `readings`; a link that is written out has one. The name is empty for the
+    source itself.
+
+    Raises: as `resolve`.
+    """
+    text = unwrapped(reference)
+    written = reference.strip()
+    links = parse_markdown(written).links
+    if len(links) == 1 and links[0].raw == written:
+        return [Reading(links[0].target, links[0].heading, links[0].block)]
+    within = _WITHIN.fullmatch(written)
+    if within is not None:
+        text = unquote(within[1])
+    if text[:1] in ("#", "^"):
+        return [reading_cut_at(text, 0)]
+    return named_readings(text, reference)

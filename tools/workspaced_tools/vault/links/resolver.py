@@ -5,8 +5,8 @@ are not archived win over archived ones, and several hits make the reference amb
 
 Separators are ambiguous, since titles and file names may contain `#`, `^` and `|`. So the longest name comes
 first: `C# notes#Setup` means the note of that name, else `C# notes` at its heading `Setup`, else `C`. Links in
-notes have a rule of their own first: see `link_targets`, and `followed_references` for a reference given with the
-note that it stands in.
+notes have a rule of their own first: see `link_targets`, also for a reference given with the note
+that it stands in.
 """
 
 import re
