@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from ..ids import ConversationId, MessageId, NoteId, VaultId
+from ..ids import ConversationId, MessageId, VaultId
 from ..schema import catalogue as c
 from ..schema.catalogue import (
     Attachment,
@@ -21,10 +21,7 @@ from ..schema.catalogue import (
     LeftOut,
     LibraryEntry,
     Pipeline,
-    Promotion,
-    ProviderKind,
     Role,
-    Section,
     Shape,
 )
 
@@ -76,19 +73,6 @@ def sampled(calibrations: dict[str, Calibration], key: str, estimate: int, count
     return after
 
 
-class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
-    provider: str
-    model: str
-    context_window: int
-    output_reserve: int
-    sections: tuple[Section, ...]
-    tools_sha256: str | None
-    seq: int
-    """The event that set them."""
-    composer_sha256: str | None = None
-    promotion: Promotion | None = None
-
-
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     id: MessageId
     role: Role
@@ -105,16 +89,6 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     def is_carrier(self) -> bool:
         """Whether the message brings tool results, and so continues the turn before it."""
         return self.role == "user" and bool(self.tool_results)
-
-
-class Provider(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pinned context provider."""
-
-    id: str
-    kind: ProviderKind
-    path: NoteId | None = None
-    folder: str | None = None
-    text_sha256: str | None = None
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -170,10 +144,12 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     vault: VaultId | None
     seq: int
     """The last event about the conversation."""
-    settings: Settings
+    settings: c.ConversationStarted
+    settings_seq: int = 0
+    """The event that set them."""
     messages: dict[MessageId, Message] = {}
     """In order."""
-    pins: dict[str, Provider] = {}
+    pins: dict[str, c.ContextPinned] = {}
     library: tuple[LibraryEntry, ...] = ()
     summary: Summary | None = None
     prompts: tuple[Prompt, ...] = ()
@@ -202,7 +178,7 @@ class Conversations(msgspec.Struct, frozen=True, omit_defaults=True):
     calibrations: dict[str, Calibration] = {}
     """By `provider/model`."""
 
-    def calibration(self, settings: Settings) -> Calibration:
+    def calibration(self, settings: c.ConversationStarted) -> Calibration:
         """The calibration of the conversation's model."""
         return self.calibrations.get(model_key(settings.provider, settings.model), NO_CALIBRATION)
 
@@ -224,7 +200,8 @@ def apply_conversation(state: Conversations, event: Event) -> Conversations:
         rest = c.MessageRemoved(
             conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True
         )
-        copied = replace(_removed(origin, event, rest), id=data.conversation, seq=event.seq)
+        settings = replace(origin.settings, conversation=data.conversation)
+        copied = replace(_removed(origin, event, rest), id=data.conversation, seq=event.seq, settings=settings)
         return _with_conversation(state, replace(copied, prompts=(), folds=(), near_limit=None, ended=False))
     if isinstance(data, c.ConversationEnded) and data.dropped and data.conversation in state.by_id:
         by_id = {name: each for name, each in state.by_id.items() if name != data.conversation}
@@ -249,20 +226,9 @@ def _with_conversation(state: Conversations, conversation: Conversation) -> Conv
 
 
 def _started(before: Conversation | None, event: Event, data: c.ConversationStarted) -> Conversation:
-    settings = Settings(
-        data.provider,
-        data.model,
-        data.context_window,
-        data.output_reserve,
-        data.sections,
-        data.tools_sha256,
-        event.seq,
-        data.composer_sha256,
-        data.promotion,
-    )
     if before is None:
-        return Conversation(data.conversation, event.vault, event.seq, settings)
-    return replace(before, settings=settings, seq=event.seq, near_limit=None, ended=False)
+        return Conversation(data.conversation, event.vault, event.seq, data, event.seq)
+    return replace(before, settings=data, settings_seq=event.seq, seq=event.seq, near_limit=None, ended=False)
 
 
 def _message(event: Event, data: c.MessageData) -> Message:
@@ -328,11 +294,6 @@ def _still_attached(
             yield entry
         elif entry.id in first:
             yield replace(entry, message=first[entry.id])
-
-
-def _pinned(before: Conversation, _event: Event, data: c.ContextPinned) -> Conversation:
-    provider = Provider(data.id, data.kind, data.path, data.folder, data.text_sha256)
-    return replace(before, pins={**before.pins, data.id: provider})
 
 
 def _unpinned(before: Conversation, _event: Event, data: c.ContextUnpinned) -> Conversation:
@@ -503,7 +464,7 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.SummarySet: lambda before, _event, data: (
         replace(before, summary=Summary(data.text_sha256, data.up_to)) if data.up_to in before.messages else before
     ),
-    c.ContextPinned: _pinned,
+    c.ContextPinned: lambda before, _event, data: replace(before, pins={**before.pins, data.id: data}),
     c.ContextUnpinned: _unpinned,
     c.PromptAssembled: _assembled,
     c.ContextFolded: _compacted,

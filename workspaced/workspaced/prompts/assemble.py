@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.journal.actions import Action
-from workspaced_events.projections.conversations import Conversation, Prompt, Settings
+from workspaced_events.projections.conversations import Conversation, Prompt
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
@@ -133,7 +133,7 @@ def _prompt(
 
 def _shaped(
     service: Service,
-    settings: Settings,
+    settings: c.ConversationStarted,
     template: Template,
     envelope: Envelope,
     cached_content: str | None,

@@ -14,12 +14,11 @@ from msgspec.structs import replace
 from workspaced_events.projections.conversations import (
     Conversation,
     Message,
-    Settings,
     compacted,
     library_of,
     turn_of,
 )
-from workspaced_events.schema.catalogue import ContextFolded, Pipeline
+from workspaced_events.schema.catalogue import ContextFolded, ConversationStarted, Pipeline
 
 from ...errors import ArgumentInvalid
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
@@ -410,7 +409,7 @@ def _readable(artifact: Artifact) -> Artifact:
     return replace(artifact, failed=NO_TEXT)
 
 
-def add_system(builder: LayerBuilder, settings: Settings, pipeline: Pipeline, texts: Texts) -> None:
+def add_system(builder: LayerBuilder, settings: ConversationStarted, pipeline: Pipeline, texts: Texts) -> None:
     """Adds the runtime's sections; for a compression our own instruction instead.
 
     Raises:
@@ -428,7 +427,7 @@ def add_system(builder: LayerBuilder, settings: Settings, pipeline: Pipeline, te
 
 
 def add_words(
-    builder: LayerBuilder, message: Message | None, settings: Settings, pipeline: Pipeline, texts: Texts
+    builder: LayerBuilder, message: Message | None, settings: ConversationStarted, pipeline: Pipeline, texts: Texts
 ) -> None:
     """Adds the user's words in `message` and the instruction after them; for a compression the task alone.
 

@@ -125,8 +125,8 @@ def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) 
     if before is None:
         return FIRST
     if prompt.hashes.L1_SYSTEM != before.hashes.L1_SYSTEM:
-        return SETTINGS if conversation.settings.seq > before.seq else UNEXPLAINED
-    if before.seq < conversation.settings.seq < prompt.seq:
+        return SETTINGS if conversation.settings_seq > before.seq else UNEXPLAINED
+    if before.seq < conversation.settings_seq < prompt.seq:
         return MODEL_OR_TOOLS
     if (compaction := _compaction(conversation, before, prompt)) is not None:
         return f"{COMPACTED}{compaction}"

@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.projections.conversations import Settings
+from workspaced_events.schema.catalogue import ConversationStarted
 
 from ...notes.images.types import media_type as detected
 from ..model.blocks import BLANK_LINE, LIBRARY_FRAME
@@ -113,7 +113,7 @@ def _digest(*of: str | int) -> str:
 
 def request_of(
     envelope: Envelope,
-    settings: Settings,
+    settings: ConversationStarted,
     provider: Provider,
     texts: Texts,
     blob: Blob,
