@@ -23,7 +23,7 @@ from workspaced_tools.limits import (
     MEMBERS_ATTACHED_MAX,
 )
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Turn
-from workspaced_tools.prompts.sources.view_reader import utc_seconds
+from workspaced_tools.tools.note_answers import file_time
 
 pinned = partial(ContextPinned, conversation=ConversationId("c"))
 MTIME = "2023-11-14T22:13:20Z"
@@ -56,8 +56,8 @@ def world(make_world: Any) -> Any:
 
 
 def test_a_time_that_no_calendar_has_is_none() -> None:
-    assert utc_seconds(1_700_000_000_999_999_999) == MTIME
-    assert utc_seconds(10**30) is None and utc_seconds(-(10**30)) is None
+    assert file_time(1_700_000_000_999_999_999) == MTIME
+    assert file_time(10**30) is None and file_time(-(10**30)) is None
 
 
 def test_a_note_has_no_text_of_its_own(world: Any) -> None:

@@ -291,7 +291,7 @@ def _facts(note: Note) -> Facts:
         tags=tags,
         custom_fields=dict(custom),
         created=created,
-        last_modified=_iso_ns(note.stat.mtime_ns),
+        last_modified=file_time(note.stat.mtime_ns),
         word_count=word_count(note.body),
         character_count=len(note.body),
         note_type=note_type if note_type.schema is not msgspec.UNSET else None,
@@ -341,7 +341,7 @@ def _created(note: Note, shown: set[str]) -> str | None:
         if found is not None and isinstance(found[1], str) and (moment := _iso(found[1])) is not None:
             shown.add(found[0])
             return moment
-    return _iso_ns(note.birth_ns) if note.birth_ns is not None else None
+    return file_time(note.birth_ns) if note.birth_ns is not None else None
 
 
 def _iso(text: str) -> str | None:
@@ -354,7 +354,8 @@ def _iso(text: str) -> str | None:
     return to_second(moment.isoformat())
 
 
-def _iso_ns(ns: int) -> str | None:
+def file_time(ns: int) -> str | None:
+    """The time of a file (nanoseconds since the epoch) as answers have it; None if no calendar has it."""
     try:
         return to_second((_EPOCH + timedelta(microseconds=ns // 1000)).isoformat())
     except OverflowError:

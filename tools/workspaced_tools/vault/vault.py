@@ -238,9 +238,7 @@ class Vault:
         """Counts and warnings. `named`: include names of files and counts that may reveal withheld notes."""
         progress = self._indexer.progress()
         if not named:
-            progress = msgspec.structs.replace(
-                progress, withheld=progress.withheld - self._indexer.requested_count
-            )
+            progress = msgspec.structs.replace(progress, withheld=progress.withheld - self.requested.count())
         warnings = tuple(self._warnings(named=named))
         cache = self._cache.statistics() if named else msgspec.UNSET
         return VaultStatistics(cache, progress, progress.withheld, warnings)

@@ -20,11 +20,11 @@ from ...notes.note import Note, NoteFailure
 from ...ports.images import ImageFailure
 from ...ports.questions import Images, Members, Names, Read, Resolve
 from ...ports.view import View
-from ...tools.note_answers import served_vault
+from ...tools.note_answers import file_time, served_vault
 from ..model.note_names import notes_of, then_and_now
 from ..model.types import Artifact
 from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
-from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable, utc_seconds
+from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable
 
 _NOTHING: Final = {"active_note": NoActiveNote.code, "selected_text": NO_SELECTION}
 """What becomes of an attachment that the daemon resolved to a note which does not exist for the client: as if
@@ -146,7 +146,7 @@ def artifact_of(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading)
         found.id,
         found.title,
         revision,
-        utc_seconds(found.stat.mtime_ns),
+        file_time(found.stat.mtime_ns),
         bytes=len(found.source),
         note=found.id,
     )

@@ -21,11 +21,12 @@ from ...notes.note import Note
 from ...ports.asking import VaultPort
 from ...ports.questions import LinkTargets, Members, Names, Overview, Read
 from ...ports.vault import NoteRef
+from ...tools.note_answers import file_time
 from ..model.blocks import BLANK_LINE, artifact_block
 from ..model.token_estimate import estimate_tokens
 from ..model.types import Artifact, Provided
 from .environment import file_line
-from .view_reader import Reading, Unavailable, utc_seconds
+from .view_reader import Reading, Unavailable
 
 OTHERS: Final = "Not shown for want of room:"
 
@@ -131,7 +132,7 @@ def _linked_files(pin: ContextPinned, reading: Reading) -> _Found:
 def _recent_changes(_pin: ContextPinned, reading: Reading) -> _Found:
     vault, _ = reading.whole()
     changed = vault.ask(Overview(PROVIDED_CHANGES_MAX)).changed
-    lines = [f"- {(utc_seconds(ns) or '')[:10]} {file_line(ref)}" for ref, ns in changed]
+    lines = [f"- {(file_time(ns) or '')[:10]} {file_line(ref)}" for ref, ns in changed]
     return _stored(reading, lines, [ref.id for ref, _ in changed])
 
 

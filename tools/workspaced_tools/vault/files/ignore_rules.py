@@ -359,7 +359,9 @@ class Policy:
         except OSError as reason:
             if reason.errno != errno.ENOENT:
                 self._seen = _Seen(root.identity, _stat(root), False)
-                return _broken(_unreadable(reason))
+                if reason.errno in (errno.ELOOP, errno.EMLINK):
+                    return _broken(f"{IGNORE_FILE} is a symlink, which is never followed.")
+                return _broken(f"{IGNORE_FILE} cannot be read: {os.strerror(reason.errno or 0)}.")
             self._seen = _Seen(root.identity, None, True)
             return self._compiled("")
         newest = max(status.st_mtime_ns, status.st_ctime_ns)
@@ -401,9 +403,3 @@ def _stat(root: RootDirectory) -> tuple[int, ...] | None:
 
 def _key(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _unreadable(reason: OSError) -> str:
-    if reason.errno in (errno.ELOOP, errno.EMLINK):
-        return f"{IGNORE_FILE} is a symlink, which is never followed."
-    return f"{IGNORE_FILE} cannot be read: {os.strerror(reason.errno or 0)}."

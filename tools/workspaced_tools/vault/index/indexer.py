@@ -149,18 +149,13 @@ class Indexer:
             "ready" if self.text_ready.is_set() else "building",
             self.note_count(),
             self._index.count(),
-            self._index.withheld_count(),
+            self._index.withheld_count,
         )
 
     def note_count(self) -> int:
         """The notes that are not withheld, as far as they were found."""
         count = self._index.count()
-        return count if self.ready.is_set() else max(self._found - self._index.withheld_count(), count)
-
-    @property
-    def requested_count(self) -> int:
-        """How many of the withheld notes may be shown to explicit requests."""
-        return self._requested.count()
+        return count if self.ready.is_set() else max(self._found - self._index.withheld_count, count)
 
     @property
     def is_complete(self) -> bool:
