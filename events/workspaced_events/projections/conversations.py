@@ -57,22 +57,6 @@ def model_key(provider: str, model: str) -> str:
     return f"{provider}/{model}"
 
 
-def sampled(calibrations: dict[str, Calibration], key: str, estimate: int, counted: int) -> dict[str, Calibration]:
-    """Adds a sample for the model `key`: its token count for a prompt with the seed estimate `estimate`.
-
-    Ignores samples below SAMPLE_TOKENS_MIN, which are too noisy.
-    """
-    if estimate < SAMPLE_TOKENS_MIN or counted < SAMPLE_TOKENS_MIN:
-        return calibrations
-    before = calibrations.get(key, NO_CALIBRATION)
-    sample = min(RATIO_MAX, max(RATIO_MIN, counted / estimate))
-    ratio = sample if before.samples == 0 else (1 - ALPHA) * before.ratio + ALPHA * sample
-    after = {**calibrations, key: Calibration(ratio, before.samples + 1)}
-    if len(after) > CALIBRATIONS_MAX:
-        del after[next(iter(after))]
-    return after
-
-
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     id: MessageId
     role: Role
@@ -296,12 +280,6 @@ def _still_attached(
             yield replace(entry, message=first[entry.id])
 
 
-def _unpinned(before: Conversation, _event: Event, data: c.ContextUnpinned) -> Conversation:
-    if data.id not in before.pins:
-        return before
-    return replace(before, pins={name: each for name, each in before.pins.items() if name != data.id})
-
-
 def library_of(conversation: Conversation, message: MessageId) -> tuple[LibraryEntry, ...]:
     """The context library of the turn that begins with `message`: the attachments of earlier turns."""
     if not conversation.library:
@@ -412,11 +390,6 @@ def _later(ids: list[MessageId], one: MessageId | None, two: MessageId | None) -
     return max((each for each in (one, two) if each in ids), key=ids.index, default=None)
 
 
-def _compacted(before: Conversation, event: Event, data: c.ContextFolded) -> Conversation:
-    done = Compaction(event.seq, data.reason)
-    return replace(compacted(before, data), folds=(*before.folds, done)[-PROMPTS_MAX:])
-
-
 def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:
     prompt = _prompt_for(before, data.message)
     if prompt is None:
@@ -434,9 +407,17 @@ def _calibrated(state: Conversations, conversation: Conversation, data: c.UsageR
     prompt = _prompt_for(conversation, data.message)
     if prompt is None or prompt.input_tokens is not None:
         return state
-    counted = data.input_tokens
+    counted, estimate = data.input_tokens, prompt.seed_estimate
+    if min(counted, estimate) < SAMPLE_TOKENS_MIN:  # too noisy
+        return state
     key = model_key(data.provider, data.model)
-    return replace(state, calibrations=sampled(state.calibrations, key, prompt.seed_estimate, counted))
+    known = state.calibrations.get(key, NO_CALIBRATION)
+    sample = min(RATIO_MAX, max(RATIO_MIN, counted / estimate))
+    ratio = sample if known.samples == 0 else (1 - ALPHA) * known.ratio + ALPHA * sample
+    calibrations = {**state.calibrations, key: Calibration(ratio, known.samples + 1)}
+    if len(calibrations) > CALIBRATIONS_MAX:
+        del calibrations[next(iter(calibrations))]
+    return replace(state, calibrations=calibrations)
 
 
 _NAME_BLOBS: Final = frozenset({"revision", "before", "after", "sha256"})
@@ -465,9 +446,15 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
         replace(before, summary=Summary(data.text_sha256, data.up_to)) if data.up_to in before.messages else before
     ),
     c.ContextPinned: lambda before, _event, data: replace(before, pins={**before.pins, data.id: data}),
-    c.ContextUnpinned: _unpinned,
+    c.ContextUnpinned: lambda before, _event, data: (
+        replace(before, pins={name: each for name, each in before.pins.items() if name != data.id})
+        if data.id in before.pins
+        else before
+    ),
     c.PromptAssembled: _assembled,
-    c.ContextFolded: _compacted,
+    c.ContextFolded: lambda before, event, data: replace(
+        compacted(before, data), folds=(*before.folds, Compaction(event.seq, data.reason))[-PROMPTS_MAX:]
+    ),
     c.ContextNearLimit: lambda before, _event, data: replace(before, near_limit=data.up_to),
     c.UsageReported: _usage,
     c.ConversationEnded: lambda before, _event, _data: replace(before, ended=True),

@@ -297,9 +297,6 @@ class VisitFold(msgspec.Struct):
         if data.effect == "left":
             self._cleared(event, data)
 
-    def _deleted(self, event: Event, data: c.NoteDeleted) -> None:
-        self._of(event.vault).leave(event.seq, event.time, data.note)
-
     def _renamed(self, event: Event, data: c.NoteRenamed) -> None:
         self._of(event.vault).rename(event.seq, data.from_, data.to)
 
@@ -327,7 +324,7 @@ _CHANGES: Final[dict[type, Callable[[VisitFold, Event, Any], None]]] = {
     c.ActiveNoteSet: VisitFold._set,
     c.ActiveNoteCleared: VisitFold._cleared,
     c.EventForgotten: VisitFold._forgotten,
-    c.NoteDeleted: VisitFold._deleted,
+    c.NoteDeleted: lambda fold, event, data: fold._of(event.vault).leave(event.seq, event.time, data.note),
     c.NoteRenamed: VisitFold._renamed,
     c.VaultClosed: VisitFold._closed,
     c.VaultSwitched: VisitFold._switched,

@@ -80,13 +80,14 @@ class PastVault:
                 answer = self._images(question)
             case Outline() if self._withheld(question.note):
                 raise self._past.nobody_asked(question)
-            case NoteCount():
-                answer = self._note_count(question)
-            case IndexState():
+            case NoteCount() if self._some_withheld:
+                answer = None
+            case NoteCount() | IndexState():
                 try:
-                    answer = str(self._past.own(question))
+                    answer = self._past.own(question)
                 except NotAsked:
-                    answer = self._past.index_state()
+                    is_count = isinstance(question, NoteCount)
+                    answer = self._past.note_count() if is_count else self._past.index_state()
             case _:
                 answer = self._answer(question)
         result: R = answer
@@ -166,15 +167,6 @@ class PastVault:
         if self._withheld(question.note) or any(map(self._withheld_image, paths)):
             raise self._past.nobody_asked(question)
         return found
-
-    def _note_count(self, question: NoteCount) -> int | None:
-        if self._some_withheld:
-            return None
-        try:
-            count: int | None = self._past.own(question)
-        except NotAsked:
-            count = self._past.note_count()
-        return count
 
     def _answer(self, question: Question[Any]) -> Any:
         """

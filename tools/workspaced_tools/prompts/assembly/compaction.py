@@ -397,7 +397,9 @@ class Compacting:
             return
         yield from self._compaction(planner.over_budget(limit, at_least), "budget", planner)
         tightest = planner.tightest()
-        tightest = tightest._replace(results_up_to=self._old_rounds(made) or tightest.results_up_to)
+        # Of this turn, the results before its last rounds, which stay whole.
+        old = [each.id for each in made.rest.messages if each.role == "user"][: -policy.keep_rounds]
+        tightest = tightest._replace(results_up_to=next(reversed(old), None) or tightest.results_up_to)
         yield from self._compaction(tightest, "budget", planner)
 
     def _without_replaced(self) -> Iterator[ContextFolded]:
@@ -413,12 +415,6 @@ class Compacting:
     def _is_last(self) -> bool:
         """Whether no turn follows."""
         return self.turn.message == next(reversed(self.before.messages))
-
-    def _old_rounds(self, made: Rendered) -> MessageId | None:
-        """The last message with results of tools in this turn before its last rounds, which stay whole."""
-        carriers = [each.id for each in made.rest.messages if each.role == "user"]
-        old = carriers[: -self.turn.policy.keep_rounds]
-        return old[-1] if old else None
 
     def _summed_up(self, before: Before) -> int:
         """How many turns leave because a summary stands for them."""

@@ -92,7 +92,10 @@ def partial(indexes: Sequence[Index], terms: Sequence[Term], conditions: Conditi
     wholes = {piece for word in words for piece in word.wholes}
     pieces = list(dict.fromkeys(chain(wholes, chain.from_iterable(word.runs for word in words))))
     listed = _listed(indexes, pieces, wholes, having, notes)
-    among = _among(conditions.among)
+    among: set[_Row] | None = None
+    if None not in conditions.among:
+        numbered = enumerate(conditions.among)
+        among = {number * len(indexes) + place for place, each in numbered for number in each or ()}
     sums: dict[_Row, float] = {}
     for piece, rows in listed.items():
         having[piece] = len(rows)
@@ -129,13 +132,6 @@ def _words(indexes: Sequence[Index], terms: Sequence[Term], notes: int) -> tuple
             having[piece] = having.get(piece, 0) + count
     common = {word.text for word in words if word.has_blanks and having[word.wholes[0]] * 2 > notes}
     return [replace(word, runs=()) if word.text in common else word for word in words], having
-
-
-def _among(numbers: Sequence[Set[int] | None]) -> set[_Row] | None:
-    """The only rows to look at; None: all."""
-    if None in numbers:
-        return None
-    return {number * len(numbers) + place for place, each in enumerate(numbers) for number in each or ()}
 
 
 def _listed(

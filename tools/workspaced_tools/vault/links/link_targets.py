@@ -101,7 +101,8 @@ class LinkResolver:
         if (exact := self._at(target)) is not None:
             return exact
         if target not in self._ranked:
-            hits = [entry for entry in self._alike(target) if _ends_with(entry.id, target)]
+            ends = f"/{_lower(without_ending(target))}.md", f"/{_lower(target)}"
+            hits = [entry for entry in self._alike(target) if f"/{_lower(entry.id)}".endswith(ends)]
             self._ranked[target] = _Ranked(hits, target) if hits else None
         ranked = self._ranked[target]
         return Resolution(ranked.first_for(folder), _stage(target)) if ranked is not None else None
@@ -161,11 +162,6 @@ def _stage(target: str) -> str:
 def _is_inside(path: str) -> bool:
     """Whether `path` can be that of a note in the vault."""
     return bool(path) and "\0" not in path and ".." not in path.split("/")
-
-
-def _ends_with(note: NoteId, name: str) -> bool:
-    path = f"/{_lower(note)}"
-    return path.endswith((f"/{_lower(without_ending(name))}.md", f"/{_lower(name)}"))
 
 
 def _lower(path: str) -> str:

@@ -284,7 +284,7 @@ def at_former_path(name: str, lookup: Lookup, state: VaultState) -> NoteRef | No
 
 
 def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultState) -> Resolution:
-    hits = not_archived(hits, state)
+    hits = [ref for ref in hits if ref.id not in state.archived] or hits
     if len(hits) == 1:
         return Resolution(hits[0], stage, heading=way.heading, block=way.block)
     ranks = {note: rank for rank, note in enumerate(members(state))}
@@ -292,10 +292,6 @@ def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultStat
     return Resolution(
         resolved_by=stage, candidates=tuple(ordered[:CANDIDATES_MAX]), heading=way.heading, block=way.block
     )
-
-
-def not_archived(hits: Sequence[NoteRef], state: VaultState) -> Sequence[NoteRef]:
-    return [ref for ref in hits if ref.id not in state.archived] or hits
 
 
 def members(state: VaultState) -> dict[NoteId, None]:
