@@ -106,7 +106,11 @@ def differences(now: Planned, snapshot: Snapshot, *, inferred: bool = False) -> 
     if vault is not None and state.vaults[vault].open and not is_shown:
         data.append(c.ViewOpened(confidence))
     data += [*_pins(vault_state, snapshot), *_tabs(vault_state, snapshot)]
-    data += _tab_order(_folded(data, now, vault, snapshot.source), snapshot)
+    tabs = _folded(data, now, vault, snapshot.source).tabs
+    own = {note for note, tab in tabs.items() if tab.publisher == snapshot.source}
+    wanted = _reordered(list(tabs), [tab.note for tab in snapshot.tabs if tab.note in own])
+    if wanted != list(tabs):
+        data.append(c.TemporaryTabsReordered(tuple(tabs[note].id for note in wanted)))
     active = _active(vault_state, snapshot)
     shown = _folded(active, now, vault, snapshot.source)
     actions = [Action(each, vault=vault) for each in (*data, *active)]
@@ -208,13 +212,6 @@ def _tabs(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
 def _folded(data: list[c.Data], now: Planned, vault: VaultId | None, source: str) -> VaultState:
     """The vault's state after appending `data`; the ids of new tabs come from it."""
     return now.after([Action(each, vault=vault) for each in data], source).state.of(vault)
-
-
-def _tab_order(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
-    own = {note for note, tab in state.tabs.items() if tab.publisher == snapshot.source}
-    order = list(state.tabs)
-    wanted = _reordered(order, [tab.note for tab in snapshot.tabs if tab.note in own])
-    return [c.TemporaryTabsReordered(tuple(state.tabs[note].id for note in wanted))] if wanted != order else []
 
 
 def _reordered(order: Sequence[NoteId], own: Sequence[NoteId]) -> list[NoteId]:

@@ -359,7 +359,11 @@ class SegmentLog:
                     batch = decode_batch(line.payload)
                     if offset - position.offset >= INDEX_STRIDE_BYTES:
                         position = LogOffset(batch[0].seq, position.segment, offset, chain)
-                        self._pass(position)
+                        # Of a segment that was skipped at opening only the first place is known.
+                        with self._passing:
+                            passed = self._passed.setdefault(position.segment, [])
+                            if not passed or position.offset - passed[-1].offset >= INDEX_STRIDE_BYTES:
+                                passed.append(position)
                     if batch[-1].seq >= first:
                         yield batch, len(line.payload)
             if at_tail:
@@ -371,13 +375,6 @@ class SegmentLog:
         passed = self._passed.get(position.segment, [])
         index = bisect_right(passed, first, key=lambda each: each.seq) - 1
         return max(position, passed[index], key=lambda each: each.seq) if index >= 0 else position
-
-    def _pass(self, position: LogOffset) -> None:
-        """Remembers a place for later reads: of a segment that was skipped at opening only the first is known."""
-        with self._passing:
-            passed = self._passed.setdefault(position.segment, [])
-            if not passed or position.offset - passed[-1].offset >= INDEX_STRIDE_BYTES:
-                passed.append(position)
 
     def _lines(self, position: LogOffset, end: int | None) -> Iterator[tuple[int, int, Line]]:
         """The lines from `position` on, each with its offset and the chain's value before it."""

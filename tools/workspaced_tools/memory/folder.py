@@ -152,7 +152,8 @@ class MemoryFolder:
             found = expect(folder, path, former)
             if found is None:
                 check_no_twin(folder, path[-1], path)
-            temporary = temporary_name()
+            # A name that `remove_temporaries` knows.
+            temporary = f".workspaced-{secrets.token_hex(8)}.tmp"
             write_new(temporary, text, folder, stat.S_IMODE(found.status.st_mode) if found is not None else None)
             try:
                 if found is None:
@@ -332,11 +333,6 @@ def expect(folder: int, path: Parts, content: bytes | None) -> Found | None:
     if (found.content if found is not None else None) != content:
         raise changed(path)
     return found
-
-
-def temporary_name() -> str:
-    """A name that `remove_temporaries` knows."""
-    return f".workspaced-{secrets.token_hex(8)}.tmp"
 
 
 def write_new(name: str, content: bytes, folder: int, mode: int | None) -> None:

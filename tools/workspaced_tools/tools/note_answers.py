@@ -277,7 +277,11 @@ def _facts(note: Note) -> Facts:
     shown_elsewhere = {title[0]} if title is not None and scalar_text(title[1]) is not None else set()
     note_type = _note_type(fields, shown_elsewhere)
     created = _created(note, shown_elsewhere)
-    all_tags = _tags(note, shown_elsewhere)
+    # The same tags as in the index.
+    found = named(note.fields, "tags", "tag")
+    if found is not None and isinstance(found[1], str | list):
+        shown_elsewhere.add(found[0])
+    all_tags = list(tags_of(note.fields, note.tags))
     tags = _within(all_tags, len, _TAGS_CHARS_MAX)
     all_custom = [(name, value) for name, value in fields.items() if name not in shown_elsewhere]
     custom = _within(all_custom, lambda each: len(msgspec.json.encode(each)), _CUSTOM_FIELDS_CHARS_MAX)
@@ -324,14 +328,6 @@ def _note_type(fields: Json, shown: set[str]) -> NoteType:
         return NoteType("note")
     shown.add(written)
     return NoteType(name.strip(), parts.get("schema", msgspec.UNSET))
-
-
-def _tags(note: Note, shown: set[str]) -> list[str]:
-    """The same tags as in the index. Adds the front-matter field to `shown` if its value can hold tags."""
-    found = named(note.fields, "tags", "tag")
-    if found is not None and isinstance(found[1], str | list):
-        shown.add(found[0])
-    return list(tags_of(note.fields, note.tags))
 
 
 def _created(note: Note, shown: set[str]) -> str | None:

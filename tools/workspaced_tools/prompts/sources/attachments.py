@@ -155,25 +155,20 @@ def artifact_of(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading)
 def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     """The selection that the runtime sent, or the user's when the message came."""
     if attachment.resolved and attachment.text_sha256 is not None:
-        yield _selected_then(attachment, reading)
+        # What the user had selected when the message came, if its note may still be shown.
+        vault, state = reading.whole()
+        note = _note_of(attachment.id)
+        now = state.current_path(note) or note
+        if vault.ask(Names([now])) == [None]:
+            raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
+        text = reading.texts(attachment.text_sha256)
+        title = attachment.title or attachment.id
+        size = len(text.encode())
+        yield Artifact("selected_text", attachment.id, title, attachment.text_sha256, bytes=size, note=now)
         return
     if attachment.text_sha256 is None:
         raise Unavailable(NO_SELECTION)
     yield from _inline(attachment, reading)
-
-
-def _selected_then(attachment: Attachment, reading: Reading) -> Artifact:
-    """What the user had selected when the message came, if its note may still be shown."""
-    assert attachment.text_sha256 is not None, "resolved"
-    vault, state = reading.whole()
-    note = _note_of(attachment.id)
-    now = state.current_path(note) or note
-    if vault.ask(Names([now])) == [None]:
-        raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
-    text = reading.texts(attachment.text_sha256)
-    title = attachment.title or attachment.id
-    size = len(text.encode())
-    return Artifact("selected_text", attachment.id, title, attachment.text_sha256, bytes=size, note=now)
 
 
 def _note_of(attached: str) -> NoteId:

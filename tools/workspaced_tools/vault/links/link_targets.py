@@ -208,7 +208,15 @@ def resolve_from(reference: str, source: str, lookup: Lookup, state: VaultState)
             within the vault.
         NoteNotFound: there is no note `source`.
     """
-    origin = _origin(source, lookup, state)
+    path = unwrapped(source, "from")
+    if path.startswith("/") or ".." in path.split("/"):
+        raise leads_out(source, "from")
+    origin = first_at(note_paths(path), lookup) or at_former_path(path, lookup, state)
+    if origin is None:
+        raise NoteNotFound(
+            f"There is no note {shown(source)} for links to stand in",
+            hint="Give `from` as the path of the note that holds the link, or leave it out.",
+        )
     ways = _ways(reference)
     if not ways[-1].name:
         return Resolution(origin, "path", heading=ways[-1].heading, block=ways[-1].block)
@@ -229,19 +237,6 @@ def resolve_from(reference: str, source: str, lookup: Lookup, state: VaultState)
         if found is not None:
             return replace(found, complete=False)
     return without_hit(ways, lookup)
-
-
-def _origin(source: str, lookup: Lookup, state: VaultState) -> NoteRef:
-    path = unwrapped(source, "from")
-    if path.startswith("/") or ".." in path.split("/"):
-        raise leads_out(source, "from")
-    note = first_at(note_paths(path), lookup) or at_former_path(path, lookup, state)
-    if note is None:
-        raise NoteNotFound(
-            f"There is no note {shown(source)} for links to stand in",
-            hint="Give `from` as the path of the note that holds the link, or leave it out.",
-        )
-    return note
 
 
 def _ways(reference: str) -> list[Reading]:
