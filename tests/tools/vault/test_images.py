@@ -25,8 +25,8 @@ from workspaced_tools.limits import (
     IMAGES_SHOWN_MAX,
     SETTLE_S,
 )
-from workspaced_tools.ports.images import ImageFailure, NoteImage, NoteImages
 from workspaced_tools.ports.questions import Images
+from workspaced_tools.ports.vault import ImageFailure, NoteImage, NoteImages
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.index.files import file_name
 from workspaced_tools.vault.other_files import image_target

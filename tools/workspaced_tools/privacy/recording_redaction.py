@@ -58,11 +58,10 @@ from ..code.outline import CodeOutline, Symbol
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
 from ..notes.note import NoteFailure
-from ..ports.images import IMAGE_NOT_SENT, ImageFailure
 from ..ports.manifest import ManifestEntry, ManifestLayer
 from ..ports.peers import Machine
 from ..ports.questions import LinesChanged, LinkTargets, Names, Question, Read, VersionOf
-from ..ports.vault import LinkTarget, NameHit, Resolution
+from ..ports.vault import IMAGE_NOT_SENT, ImageFailure, LinkTarget, NameHit, Resolution
 from ..recording.format import (
     Exchange,
     Raised,

@@ -13,8 +13,8 @@ from workspaced_events.schema.catalogue import Sharing, ToolCalled
 
 from ..errors import NotKept, NotRecorded
 from ..notes.note import NoteFailure, StatKey
-from ..ports.images import ImageFailure
 from ..ports.questions import Question
+from ..ports.vault import ImageFailure
 
 VERSION: Final = 1
 Blob = Callable[[str], bytes | None]

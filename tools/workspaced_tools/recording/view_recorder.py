@@ -22,10 +22,9 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from ..notes.name_only import NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.asking import VaultPort
-from ..ports.images import ImageFailure, NoteImage, NoteImages
 from ..ports.peers import LinkedMachines
 from ..ports.questions import Images, Question, R, Read, VersionOf, Visits
-from ..ports.vault import Resolution
+from ..ports.vault import ImageFailure, NoteImage, NoteImages, Resolution
 from ..ports.view import View
 from ..sharing.gate import SharedVault
 from .format import (

@@ -25,8 +25,8 @@ from ..latest_used import LatestUsed
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt
-from ..ports.images import ImageFailure, NoteImage, NoteImages
 from ..ports.questions import Images, Question, R, Read, SharedBy, VersionOf, Visits
+from ..ports.vault import ImageFailure, NoteImage, NoteImages
 from ..ports.view import View
 from ..recording.format import (
     SWEPT,

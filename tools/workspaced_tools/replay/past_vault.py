@@ -18,7 +18,6 @@ from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..notes.note import Note, NoteFailure
 from ..ports.asking import UNASKED, Audience
 from ..ports.history import SWITCHED_ON, VersionAt
-from ..ports.images import NoteImages
 from ..ports.questions import (
     Images,
     Incoming,
@@ -35,7 +34,16 @@ from ..ports.questions import (
     Search,
     VersionOf,
 )
-from ..ports.vault import Found, IncomingLinks, LinkTarget, MemberNotes, NoteRef, Resolution, VaultOverview
+from ..ports.vault import (
+    Found,
+    IncomingLinks,
+    LinkTarget,
+    MemberNotes,
+    NoteImages,
+    NoteRef,
+    Resolution,
+    VaultOverview,
+)
 from .past_facts import NotAsked, Past, named_in
 from .recorded_reads import Recordings
 

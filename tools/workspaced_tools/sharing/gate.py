@@ -26,9 +26,8 @@ from workspaced_events.schema.catalogue import Sharing
 from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..ports.asking import Audience, MemoryPort, VaultSource, check_may_wait
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
-from ..ports.manifest import Manifest, ManifestEntry, ManifestLayer
+from ..ports.manifest import NO_PROMPT_HINT, Manifest, ManifestEntry, ManifestLayer, PromptSource, ShownManifest
 from ..ports.peers import LinkedMachines
-from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest
 from ..ports.questions import (
     LinesChanged,
     ManifestOf,

@@ -15,9 +15,8 @@ from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
 from ..notes.sections import Section
 from ..ports.asking import VaultPort
-from ..ports.images import NoteImage
 from ..ports.questions import Images, IndexState
-from ..ports.vault import NoteRef, Resolution
+from ..ports.vault import NoteImage, NoteRef, Resolution
 from .note_answers import (
     content_of,
     facts,

@@ -27,7 +27,7 @@ from workspaced_events.replay.position import ALSO_SHOWN_MAX
 from ..answers import PagedResult, Result, Truncation
 from ..errors import ArgumentInvalid, ToolError
 from ..limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
-from ..ports.images import NoteImage
+from ..ports.vault import NoteImage
 from ..ports.view import View
 
 ANSWER_VERSION: Final = 1

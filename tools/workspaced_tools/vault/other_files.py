@@ -25,7 +25,7 @@ from ..notes.images.names import ANY_NAME, image_files, name_hash, readings
 from ..notes.name_keys import without_case
 from ..notes.note import Level, Note
 from ..ports.asking import check_may_wait
-from ..ports.images import ImageFailure, NoteImage, NoteImages
+from ..ports.vault import ImageFailure, NoteImage, NoteImages
 from .images.reading import missing, read_image
 from .index.entries import NamedNote
 from .index.files import Embedder, embedders, file_name, files_named

@@ -28,7 +28,6 @@ from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, SETTLE_S
 from ..notes.formats.kinds import PDF, is_image_name, kind_of
 from ..notes.note import Level, Note, NoteFailure, readable
 from ..ports.asking import UNASKED, Audience, check_may_wait
-from ..ports.images import NoteImages
 from ..ports.questions import (
     Images,
     Incoming,
@@ -49,7 +48,7 @@ from ..ports.questions import (
     SharingTags,
     Similar,
 )
-from ..ports.vault import NoteRef
+from ..ports.vault import NoteImages, NoteRef
 from .files.content_cache import CacheStatistics, ContentCache, stat_key
 from .files.glob_rules import IdleRule, idle_rules
 from .files.ignore_rules import Policy, RulesStore

@@ -9,7 +9,7 @@ from workspaced_events.projections.conversations import Conversation, Conversati
 
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ECHO_CHARS_MAX
-from ...ports.prompts import NO_PROMPT_HINT, StoredManifest
+from ...ports.manifest import NO_PROMPT_HINT, StoredManifest
 from ..model.stored_texts import manifest_of_prompt
 from ..model.types import Texts
 

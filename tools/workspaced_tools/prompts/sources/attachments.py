@@ -17,8 +17,8 @@ from ...errors import ArgumentInvalid, NoActiveNote, NoteNotFound
 from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, MEMBERS_ATTACHED_MAX
 from ...notes.images.types import decoded
 from ...notes.note import Note, NoteFailure
-from ...ports.images import ImageFailure
 from ...ports.questions import Images, Members, Names, Read, Resolve
+from ...ports.vault import ImageFailure
 from ...ports.view import View
 from ...tools.note_answers import file_time, served_vault
 from ..model.note_names import notes_of, then_and_now

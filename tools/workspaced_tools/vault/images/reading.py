@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ...errors import ReadFailed, ToolError
 from ...limits import IMAGE_BYTES_MAX, IMAGE_FILE_BYTES_MAX, IMAGE_PIXELS_MAX, IMAGE_SIDE_PIXELS_MAX
 from ...notes.images.types import SENT, is_whole, media_type, pixels
-from ...ports.images import IMAGE_NOT_FOUND, IMAGE_NOT_SENT, IMAGE_TOO_LARGE, ImageFailure, NoteImage
+from ...ports.vault import IMAGE_NOT_FOUND, IMAGE_NOT_SENT, IMAGE_TOO_LARGE, ImageFailure, NoteImage
 from ..files.content_cache import stat_key
 from ..files.safe_open import VaultRoot
 
