@@ -14,16 +14,6 @@ from msgspec.structs import replace
 
 from ..ids import ConversationId, MessageId, VaultId
 from ..schema import catalogue as c
-from ..schema.catalogue import (
-    Attachment,
-    Event,
-    LayerHashes,
-    LeftOut,
-    LibraryEntry,
-    Pipeline,
-    Role,
-    Shape,
-)
 
 CONVERSATIONS_MAX: Final = 200
 """Conversations remembered; beyond that, the one longest without an event is dropped."""
@@ -59,12 +49,12 @@ def model_key(provider: str, model: str) -> str:
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     id: MessageId
-    role: Role
+    role: c.Role
     seq: int
     """The event that added or last replaced it."""
     at: str
     text_sha256: str | None = None
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[c.Attachment, ...] = ()
     tool_calls: tuple[c.ToolCall, ...] = ()
     tool_results: tuple[c.ToolResult, ...] = ()
     thinking: tuple[c.Thinking, ...] = ()
@@ -85,7 +75,7 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
 
     seq: int
     message: MessageId
-    hashes: LayerHashes
+    hashes: c.LayerHashes
     combined_hash: str
     prefix_tokens: int
     estimate: int
@@ -106,8 +96,8 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     input_tokens: int | None = None
     """All tokens that the provider read, cached or not; None: not reported."""
     cached_tokens: int | None = None
-    pipeline: Pipeline = "chat"
-    shape: Shape | None = None
+    pipeline: c.Pipeline = "chat"
+    shape: c.Shape | None = None
     repeats_turns: bool = False
     """Whether later prompts repeat the turn as it was sent."""
 
@@ -134,7 +124,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     messages: dict[MessageId, Message] = {}
     """In order."""
     pins: dict[str, c.ContextPinned] = {}
-    library: tuple[LibraryEntry, ...] = ()
+    library: tuple[c.LibraryEntry, ...] = ()
     summary: Summary | None = None
     prompts: tuple[Prompt, ...] = ()
     folds: tuple[Compaction, ...] = ()
@@ -142,7 +132,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     """The last message of the turns that prompts omit since a compaction."""
     turns: dict[MessageId, Sent] = {}
     """The turns that prompts repeat as they were sent, by their first message."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[c.LeftOut, ...] = ()
     """The parts of these turns for which one line stands."""
     results_up_to: MessageId | None = None
     """Results of tools up to this message are replaced by a note of their size."""
@@ -150,7 +140,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     """Up to this message a summary was asked for last."""
     ended: bool = False
 
-    def last_prompt(self, pipeline: Pipeline = "chat") -> Prompt | None:
+    def last_prompt(self, pipeline: c.Pipeline = "chat") -> Prompt | None:
         """The last prompt of that pipeline; prompts of other pipelines share no prefix with it."""
         return next((each for each in reversed(self.prompts) if each.pipeline == pipeline), None)
 
@@ -170,7 +160,7 @@ class Conversations(msgspec.Struct, frozen=True, omit_defaults=True):
 NO_CONVERSATIONS: Final = Conversations()
 
 
-def apply_conversation(state: Conversations, event: Event) -> Conversations:
+def apply_conversation(state: Conversations, event: c.Event) -> Conversations:
     """The conversations after `event`; the same object if it changes none."""
     data = event.data
     if isinstance(data, c.ConversationStarted):
@@ -209,13 +199,13 @@ def _with_conversation(state: Conversations, conversation: Conversation) -> Conv
     return replace(state, by_id=by_id)
 
 
-def _started(before: Conversation | None, event: Event, data: c.ConversationStarted) -> Conversation:
+def _started(before: Conversation | None, event: c.Event, data: c.ConversationStarted) -> Conversation:
     if before is None:
         return Conversation(data.conversation, event.vault, event.seq, data, event.seq)
     return replace(before, settings=data, settings_seq=event.seq, seq=event.seq, near_limit=None, ended=False)
 
 
-def _message(event: Event, data: c.MessageData) -> Message:
+def _message(event: c.Event, data: c.MessageData) -> Message:
     return Message(
         data.message,
         data.role,
@@ -229,7 +219,7 @@ def _message(event: Event, data: c.MessageData) -> Message:
     )
 
 
-def _set_message(before: Conversation, event: Event, data: c.MessageData) -> Conversation:
+def _set_message(before: Conversation, event: c.Event, data: c.MessageData) -> Conversation:
     """Replaces the message with that id, or adds it at the end."""
     messages = {**before.messages, data.message: _message(event, data)}
     if data.message not in before.messages:
@@ -238,7 +228,7 @@ def _set_message(before: Conversation, event: Event, data: c.MessageData) -> Con
     return replace(before, messages=messages, turns=turns)
 
 
-def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Conversation:
+def _removed(before: Conversation, _event: c.Event, data: c.MessageRemoved) -> Conversation:
     if data.message not in before.messages:
         return before
     ids = list(before.messages)
@@ -269,8 +259,8 @@ def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Con
 
 
 def _still_attached(
-    library: tuple[LibraryEntry, ...], gone: set[MessageId], messages: dict[MessageId, Message]
-) -> Iterator[LibraryEntry]:
+    library: tuple[c.LibraryEntry, ...], gone: set[MessageId], messages: dict[MessageId, Message]
+) -> Iterator[c.LibraryEntry]:
     """The library without entries that only removed messages had attached."""
     first = {each.id: message.id for message in reversed(messages.values()) for each in message.attachments}
     for entry in library:
@@ -280,7 +270,7 @@ def _still_attached(
             yield replace(entry, message=first[entry.id])
 
 
-def library_of(conversation: Conversation, message: MessageId) -> tuple[LibraryEntry, ...]:
+def library_of(conversation: Conversation, message: MessageId) -> tuple[c.LibraryEntry, ...]:
     """The context library of the turn that begins with `message`: the attachments of earlier turns."""
     if not conversation.library:
         return ()
@@ -294,7 +284,7 @@ def messages_before(conversation: Conversation, message: MessageId) -> list[Mess
     return ids[: ids.index(message)] if message in conversation.messages else ids
 
 
-def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> Conversation:
+def _assembled(before: Conversation, event: c.Event, data: c.PromptAssembled) -> Conversation:
     """Adds a prompt. Only chat prompts use the library."""
     if data.message not in before.messages:
         return before
@@ -347,7 +337,7 @@ def _sent(before: Conversation, message: MessageId, turn_sha256: str | None) -> 
     )
 
 
-def _remembered(prompts: tuple[Prompt, ...], pipeline: Pipeline) -> tuple[Prompt, ...]:
+def _remembered(prompts: tuple[Prompt, ...], pipeline: c.Pipeline) -> tuple[Prompt, ...]:
     """The prompts with room for one more of that pipeline; prompts of other pipelines stay."""
     same = [each for each in prompts if each.pipeline == pipeline]
     if len(same) < PROMPTS_MAX:
@@ -390,7 +380,7 @@ def _later(ids: list[MessageId], one: MessageId | None, two: MessageId | None) -
     return max((each for each in (one, two) if each in ids), key=ids.index, default=None)
 
 
-def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:
+def _usage(before: Conversation, _event: c.Event, data: c.UsageReported) -> Conversation:
     prompt = _prompt_for(before, data.message)
     if prompt is None:
         return before
@@ -438,7 +428,7 @@ def blobs_named(value: Any) -> Iterator[str]:
             yield from blobs_named(each)
 
 
-_FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = {
+_FOLDS: Final[dict[type, Callable[[Conversation, c.Event, Any], Conversation]]] = {
     c.MessageAdded: _set_message,
     c.MessageReplaced: _set_message,
     c.MessageRemoved: _removed,

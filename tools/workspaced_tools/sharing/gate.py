@@ -24,20 +24,11 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import NotRecorded, ReadFailed, SharingOff
+from ..ports import questions as q
 from ..ports.asking import Audience, MemoryPort, VaultSource, check_may_wait
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
 from ..ports.manifest import NO_PROMPT_HINT, Manifest, ManifestEntry, ManifestLayer, PromptSource, ShownManifest
 from ..ports.peers import LinkedMachines
-from ..ports.questions import (
-    LinesChanged,
-    ManifestOf,
-    Question,
-    R,
-    SharedBy,
-    UseMemory,
-    VersionOf,
-    Visits,
-)
 from ..ports.view import View
 from ..prompts.model.note_names import names_of, path_in, then_and_now
 from .machines import linked_machines
@@ -211,18 +202,18 @@ class SharedVault:
         self._machines = machines
         self._audience = audience
 
-    def ask(self, question: Question[R]) -> R:
+    def ask(self, question: q.Question[q.R]) -> q.R:
         answer: Any
         match question:
-            case Visits():
+            case q.Visits():
                 answer = self.history.visits() if self.history is not None else ()
-            case VersionOf():
+            case q.VersionOf():
                 answer = self._version(question)
-            case LinesChanged():
+            case q.LinesChanged():
                 answer = self._lines_changed(question)
-            case ManifestOf():
+            case q.ManifestOf():
                 answer = self._manifest(question)
-            case UseMemory():
+            case q.UseMemory():
                 if self._names_only:
                     raise SharingOff(
                         "The user shares only names with this client",
@@ -231,32 +222,32 @@ class SharedVault:
                 if self._memory is None:
                     raise NotRecorded("The memory folder has no past", hint="Ask without `at`.")
                 answer = self._memory.use(question)
-            case SharedBy():
+            case q.SharedBy():
                 answer = self._machines()
             case _ if self._names_only:
                 answer = question.of_names(self._ask_vault)
             case _:
                 return self._ask_vault(question)
-        found: R = answer
+        found: q.R = answer
         return found
 
-    def _ask_vault(self, question: Question[R]) -> R:
+    def _ask_vault(self, question: q.Question[q.R]) -> q.R:
         assert self._vault is not None, "A tool checks first that the vault is served."
         return self._vault.ask(question, self._state, self._audience)
 
-    def _version(self, question: VersionOf) -> VersionAt:
+    def _version(self, question: q.VersionOf) -> VersionAt:
         if self._past is None:
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
         check_may_wait()
         return self._past.version(question.note, question.since, question.current)
 
-    def _lines_changed(self, question: LinesChanged) -> ChangedLines | None:
+    def _lines_changed(self, question: q.LinesChanged) -> ChangedLines | None:
         if self._past is None:
             return None
         check_may_wait()
         return self._past.lines_changed(question.note, question.before_sha256)
 
-    def _manifest(self, question: ManifestOf) -> ShownManifest:
+    def _manifest(self, question: q.ManifestOf) -> ShownManifest:
         if self._prompts is None:
             raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
         check_may_wait()
