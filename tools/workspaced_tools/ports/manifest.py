@@ -61,16 +61,10 @@ class Manifest(Wire, frozen=True, omit_defaults=False):
     warnings: tuple[str, ...] = ()
 
 
-class StoredManifest(msgspec.Struct, frozen=True):
-    seq: int
-    """Of the prompt."""
-    manifest: Manifest
-
-
 class PromptSource(Protocol):
     """The prompts of all conversations, before the gate limits them to one client."""
 
-    def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
+    def prompt(self, conversation: str | None, message: str | None) -> "ShownManifest":
         """The whole manifest that `ManifestOf` asks for. Raises the same errors."""
         ...
 

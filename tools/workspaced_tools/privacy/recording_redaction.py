@@ -70,6 +70,7 @@ from ..recording.format import (
     RecordedRead,
     RecordedVersion,
     Recording,
+    ResultHead,
     arguments_of,
     read_recording,
 )
@@ -213,7 +214,8 @@ class _Redaction:
             raise StateNotRetained
         visits = partial(moments.visits_at, called.tail)
         result = replay_answer(answers, called, recording, state, visits)
-        if _outcome(result) != (original.ok, self._code(original.result_sha256)):
+        code = self._code(original.result_sha256)
+        if msgspec.json.decode(result, type=ResultHead) != ResultHead(original.ok, code):
             raise NotRecorded("The call came out otherwise")
         inputs = msgspec.json.encode(replace(recording, caller=called.caller, asked=tuple(answers.asked)))
         given = result
@@ -233,7 +235,7 @@ class _Redaction:
         result = self._blob(result_sha256)
         if result is None:
             raise NotRecorded("The answer is not kept")
-        return _outcome(result)[1]
+        return msgspec.json.decode(result, type=ResultHead).code
 
     def _selected(self, name: str | None) -> str | None:
         """The name of the redacted blob of a selection's text; a pseudonym of the name if the blob is not kept."""
@@ -396,16 +398,6 @@ def redacted_markdown(text: Callable[[str], str], note: str) -> str:
     parts = _KEYS.split(note[:body])
     parts[::2] = map(text, parts[::2])
     return "".join(parts) + text(note[body:])
-
-
-class _Result(msgspec.Struct):
-    success: bool
-    code: str | None = None
-
-
-def _outcome(result: bytes) -> tuple[bool, str | None]:
-    found = msgspec.json.decode(result, type=_Result)
-    return found.success, found.code
 
 
 def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

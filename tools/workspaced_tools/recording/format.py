@@ -134,6 +134,13 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """The answer is that of another log's call, whose recording this is; no tool ran. None: a tool ran."""
 
 
+class ResultHead(msgspec.Struct, frozen=True):
+    """How a call came out, in the JSON of its result."""
+
+    success: bool
+    code: str | None = None
+
+
 def refused(error: Raised, caller: str) -> bytes:
     """The JSON of the `Recording` of a refused call."""
     return msgspec.json.encode(Recording(version=VERSION, caller=caller, refused=error))

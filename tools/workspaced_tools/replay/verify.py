@@ -32,7 +32,7 @@ from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild
 from ..prompts.model.stored_texts import texts_in
 from ..prompts.model.types import Envelope
 from ..prompts.providers.bodies import BODY, RENDERER, body_hash, rebuild_request_body
-from ..recording.format import SWEPT, Recording, arguments_of, read_recording
+from ..recording.format import SWEPT, Recording, ResultHead, arguments_of, read_recording
 from ..tools.tool import ANSWER_VERSION
 from ..volunteering.tool import text_told
 from .call_replay import Answers, Notes, replay_answer
@@ -266,7 +266,7 @@ def _differs(called: c.ToolCalled, recording: Recording, state: WorkspaceState, 
     """
     if sha256(answered).hexdigest() != called.result_sha256:
         return "answer"
-    if msgspec.json.decode(answered, type=_Success).success != called.ok:
+    if msgspec.json.decode(answered, type=ResultHead).success != called.ok:
         return "ok"
     given = text_told(called.tool, answered) if isinstance(called, c.ContextVolunteered) else answered
     if len(given) != called.bytes:
@@ -284,10 +284,6 @@ def _differs(called: c.ToolCalled, recording: Recording, state: WorkspaceState, 
     if recording.refused is not None and not off:
         return None
     return None if state.sharing_of(called.caller) == level else "caller"
-
-
-class _Success(msgspec.Struct):
-    success: bool
 
 
 def verify_prompt(source: Source, moments: KnownMoments, event: c.Event) -> Rebuilt:

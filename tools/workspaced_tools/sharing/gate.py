@@ -76,7 +76,7 @@ def shared_view(
             level,
             SharedHistory(history, verdicts) if history is not None else None,
             past if level == "all" else None,
-            (lambda: SharedPrompts(prompts(), former, level, verdicts)) if prompts is not None else None,
+            partial(_shown_manifest, prompts, former, level, verdicts) if prompts is not None else None,
             memory,
             partial(linked_machines, state, level, verdicts),
             verdicts,
@@ -178,7 +178,7 @@ class SharedVault:
         level: Sharing,
         history: "SharedHistory | None",
         past: PastPort | None,
-        prompts: "Callable[[], SharedPrompts] | None",
+        manifest: Callable[[q.ManifestOf], ShownManifest] | None,
         memory: MemoryPort | None,
         machines: Callable[[], LinkedMachines | None],
         audience: Audience,
@@ -188,7 +188,7 @@ class SharedVault:
             state: the state that the client may see, so that references and links never mean a withheld note.
             history: None: there are no visits.
             past: None: no version is recorded.
-            prompts: None: no prompt was assembled.
+            manifest: answers `ManifestOf`; None: no prompt was assembled.
             memory: None: there is no memory folder at this moment.
             machines: what the machines of the link share.
         """
@@ -197,7 +197,7 @@ class SharedVault:
         self._names_only = level != "all"
         self.history: Final = history
         self._past = past
-        self._prompts = prompts
+        self._manifest = manifest
         self._memory = memory
         self._machines = machines
         self._audience = audience
@@ -212,6 +212,9 @@ class SharedVault:
             case q.LinesChanged():
                 answer = self._lines_changed(question)
             case q.ManifestOf():
+                if self._manifest is None:
+                    raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
+                check_may_wait()
                 answer = self._manifest(question)
             case q.UseMemory():
                 if self._names_only:
@@ -247,12 +250,6 @@ class SharedVault:
         check_may_wait()
         return self._past.lines_changed(question.note, question.before_sha256)
 
-    def _manifest(self, question: q.ManifestOf) -> ShownManifest:
-        if self._prompts is None:
-            raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
-        check_may_wait()
-        return self._prompts().manifest(question.conversation, question.message)
-
 
 class SharedHistory:
     """The visits of a vault, without those of withheld notes."""
@@ -271,38 +268,31 @@ class SharedHistory:
         return shared
 
 
-class SharedPrompts:
-    """The manifests of prompts, without the entries that a client may not see."""
+def _shown_manifest(
+    prompts: Callable[[], PromptSource],
+    former: dict[NoteId, NoteId],
+    level: Sharing,
+    verdicts: Verdicts,
+    question: q.ManifestOf,
+) -> ShownManifest:
+    """A prompt's manifest, without the entries that a client may not see.
 
-    def __init__(
-        self,
-        prompts: PromptSource,
-        former: dict[NoteId, NoteId],
-        level: Sharing,
-        verdicts: Verdicts,
-    ) -> None:
-        """`former` maps former paths to present ones; a manifest holds the paths at the time of the prompt."""
-        self._prompts = prompts
-        self._former = former
-        self._level = level
-        self._verdicts = verdicts
-
-    def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
-        stored = self._prompts.prompt(conversation, message)
-        named = [(entry, names_of(entry)) for entry in stored.manifest.entries]
-        self._prompts.refresh_flags(
-            sorted(then_and_now({name for _, names in named for name in names.every}, self._former))
-        )
-        shown, hidden, counted = [], [], 0
-        for entry, names in named:
-            if names.is_hidden(self._verdicts, self._verdicts.withdrew):
-                hidden.append(entry)
-                counted += not any(map(self._verdicts.uncounted, names.every))
-            else:
-                shown.append(entry)
-        manifest = _without_entries(stored.manifest, shown, hidden)
-        sized = self._level == "all"
-        return ShownManifest(stored.seq, manifest if sized else _names_only(manifest), counted, sized)
+    `former` maps former paths to present ones; a manifest holds the paths at the time of the prompt.
+    """
+    source = prompts()
+    stored = source.prompt(question.conversation, question.message)
+    named = [(entry, names_of(entry)) for entry in stored.manifest.entries]
+    source.refresh_flags(sorted(then_and_now({name for _, names in named for name in names.every}, former)))
+    shown, hidden, counted = [], [], 0
+    for entry, names in named:
+        if names.is_hidden(verdicts, verdicts.withdrew):
+            hidden.append(entry)
+            counted += not any(map(verdicts.uncounted, names.every))
+        else:
+            shown.append(entry)
+    manifest = _without_entries(stored.manifest, shown, hidden)
+    sized = level == "all"
+    return ShownManifest(stored.seq, manifest if sized else _names_only(manifest), counted, sized)
 
 
 def _without_entries(manifest: Manifest, shown: list[ManifestEntry], hidden: list[ManifestEntry]) -> Manifest:
