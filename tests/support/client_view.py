@@ -14,13 +14,19 @@ from workspaced_events.projections.conversations import (
     Conversation,
     Message,
     Prompt,
-    Provider,
-    Settings,
 )
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState, WorkspaceState
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
-from workspaced_events.schema.catalogue import Attachment, AttachmentKind, LayerHashes, Sharing, ToolResult
+from workspaced_events.schema.catalogue import (
+    Attachment,
+    AttachmentKind,
+    ContextPinned,
+    ConversationStarted,
+    LayerHashes,
+    Sharing,
+    ToolResult,
+)
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.types import Turn
@@ -32,7 +38,9 @@ from workspaced_tools.vault.vault import Vault
 NOW = "2026-03-01T12:00:00.000000Z"
 V = VaultId("brain")
 NO_HASHES = LayerHashes("", "", "", "", "")
-SETTINGS = Settings("openai", "gpt", 100_000, 1_000, (), None, True, 1)
+SETTINGS = ConversationStarted(
+    conversation=ConversationId("c"), provider="openai", model="gpt", context_window=100_000, output_reserve=1_000
+)
 
 
 class Visited:
@@ -123,7 +131,7 @@ class World:
         self.conversation = replace(self.conversation, messages=messages)
         return message.id
 
-    def pins(self, *pins: Provider) -> None:
+    def pins(self, *pins: ContextPinned) -> None:
         self.conversation = replace(self.conversation, pins={pin.id: pin for pin in pins})
 
     # -- prompts --

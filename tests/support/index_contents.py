@@ -27,6 +27,6 @@ def held(vault: Vault) -> dict[str, Any]:
     found: dict[str, Any] = {what: sorted(read(f"SELECT {sql}"), key=repr) for what, sql in _WHOLE.items()}
     for what, sql in _BY_NOTE.items():
         found[what] = sorted(((path[row[0]], *row[1:]) for row in read(f"SELECT {sql}")), key=repr)
-    found["counts"] = (vault.index.count(), vault.index.link_count(), vault.index.withheld_count())
+    found["counts"] = (vault.index.count(), vault.index.link_count, vault.index.withheld_count)
     found["spelled"] = {note: vault.root.stat_note(note).st_ino for note in sorted(path.values())}
     return found

@@ -86,15 +86,11 @@ class DurableBlobs:
 
     def trouble(self, name: str, seq: int) -> BlobTrouble | None:
         """The problem of the blob that event `seq` names; None if it is intact."""
-        problem = problem_of(self.get, name)
-        return BlobTrouble(self.file_of(name), problem, seq) if problem is not None else None
-
-    def file_of(self, name: str) -> str:
-        """The path of the file that the blob is in, or would be in."""
+        if (problem := problem_of(self.get, name)) is None:
+            return None
         member = self.packs.find(name)
-        if member is None or name in self.disk.names(f"{BLOBS}/{name[:2]}"):
-            return blob_path(BLOBS, name)
-        return member.path
+        is_packed = member is not None and name not in self.disk.names(f"{BLOBS}/{name[:2]}")
+        return BlobTrouble(member.path if member and is_packed else blob_path(BLOBS, name), problem, seq)
 
 
 class DurableBlobStore(DurableBlobs):

@@ -170,7 +170,13 @@ class EvictableBlobStore:
         """
         now = time.time_ns()
         end = self._first_kept(bytes_max, now - int(days_max * 86_400e9))
-        self._remove_incomplete(now - _TOUCH_NS)
+        # What a crash left half written.
+        for entry in self._entries():
+            name, suffix, rest = entry.name.partition(_TEMPORARY_SUFFIX)
+            if suffix and not rest and _NAME.fullmatch(name):
+                with suppress(FileNotFoundError):
+                    if entry.stat(follow_symlinks=False).st_mtime_ns < now - _TOUCH_NS:
+                        Path(entry.path).unlink()
         kept = kept_bytes = removed = removed_bytes = 0
         for file in self._files():
             if (file.used_ns, file.path) >= end:
@@ -190,18 +196,16 @@ class EvictableBlobStore:
         room = bytes_max
         for slot in sorted(slots, reverse=True):
             if slots[slot] > room:
-                return max(self._first_in(slot, room), (oldest_ns, ""))
+                # Of those last used in this minute, as many of the latest stay as fit.
+                end = ((slot + 1) * _SLOT_NS, "")
+                in_slot = (each for each in self._files() if each.used_ns // _SLOT_NS == slot)
+                for file in sorted(in_slot, reverse=True):
+                    if file.size > room:
+                        break
+                    room, end = room - file.size, (file.used_ns, file.path)
+                return max(end, (oldest_ns, ""))
             room -= slots[slot]
         return oldest_ns, ""
-
-    def _first_in(self, slot: int, room: int) -> tuple[int, str]:
-        """The first file to keep among those last used in one minute, of which `room` bytes may stay."""
-        end = ((slot + 1) * _SLOT_NS, "")
-        for file in sorted((each for each in self._files() if each.used_ns // _SLOT_NS == slot), reverse=True):
-            if file.size > room:
-                break
-            room, end = room - file.size, (file.used_ns, file.path)
-        return end
 
     def _files(self) -> Iterator[_File]:
         """Every blob's file, in no order; skips all other files."""
@@ -210,14 +214,6 @@ class EvictableBlobStore:
                 with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
                     yield _File(status.st_mtime_ns, entry.path, status.st_size)
-
-    def _remove_incomplete(self, before_ns: int) -> None:
-        for entry in self._entries():
-            name, suffix, rest = entry.name.partition(_TEMPORARY_SUFFIX)
-            if suffix and not rest and _NAME.fullmatch(name):
-                with suppress(FileNotFoundError):
-                    if entry.stat(follow_symlinks=False).st_mtime_ns < before_ns:
-                        Path(entry.path).unlink()
 
     def _entries(self) -> "Iterator[os.DirEntry[str]]":
         try:

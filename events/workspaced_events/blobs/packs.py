@@ -152,7 +152,22 @@ def members_of(disk: Disk, path: str) -> dict[str, Member]:
     try:
         return _laid_out(path, _index(disk, path))
     except (ValueError, msgspec.MsgspecError):
-        return _laid_out(path, _found_in(disk.read(path)))
+        # Those blobs that can be unpacked from the beginning on.
+        data = disk.read(path)
+        sizes: dict[str, int] = {}
+        offset = 0
+        while data[offset : offset + 1] == _BLOB_MARK:
+            stream = zlib.decompressobj()
+            try:
+                content = stream.decompress(memoryview(data)[offset + 1 :])
+            except zlib.error:
+                break
+            end = len(data) - len(stream.unused_data)
+            if not stream.eof:
+                break
+            sizes[sha256(content).hexdigest()] = end - offset
+            offset = end
+        return _laid_out(path, sizes)
 
 
 def only(disk: Disk, path: str, names: Set[str]) -> bytes:
@@ -187,24 +202,6 @@ def _index(disk: Disk, path: str) -> dict[str, int]:
     sizes = dict(msgspec.json.decode(payload, type=list[tuple[str, int]]))
     if sum(sizes.values()) != begin or not all(map(_HEX.fullmatch, sizes)):
         raise ValueError("it is not of this file")
-    return sizes
-
-
-def _found_in(data: bytes) -> dict[str, int]:
-    """The sizes of the blobs that can be unpacked from a pack's beginning on, by name."""
-    sizes: dict[str, int] = {}
-    offset = 0
-    while data[offset : offset + 1] == _BLOB_MARK:
-        stream = zlib.decompressobj()
-        try:
-            content = stream.decompress(memoryview(data)[offset + 1 :])
-        except zlib.error:
-            break
-        end = len(data) - len(stream.unused_data)
-        if not stream.eof:
-            break
-        sizes[sha256(content).hexdigest()] = end - offset
-        offset = end
     return sizes
 
 

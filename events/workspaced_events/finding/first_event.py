@@ -47,7 +47,13 @@ def follow(
     """Like `find_first`; also returns the last state. Calls `passed` with every event up to the one found."""
     state = source.start
     if expression(state):
-        raise already_true(state.seq)
+        where = f"after event {state.seq}" if state.seq else "of the state before the first event"
+        raise WorkspacedError(
+            f"It is true {where} already, so there is no event at which it becomes true.",
+            hint="Look for what is not so at first.",
+            seq=state.seq,
+            code="ALREADY_TRUE",
+        )
     found: Found | None = None
 
     def search(events: list[Event]) -> None:
@@ -63,17 +69,6 @@ def follow(
     with suppress(_Stop):
         source.feed(search, progress)
     return found, state
-
-
-def already_true(seq: int) -> WorkspacedError:
-    """The error for an expression that is true in the state after event `seq`, where the search begins."""
-    where = f"after event {seq}" if seq else "of the state before the first event"
-    return WorkspacedError(
-        f"It is true {where} already, so there is no event at which it becomes true.",
-        hint="Look for what is not so at first.",
-        seq=seq,
-        code="ALREADY_TRUE",
-    )
 
 
 def never_true(expression: Expression, last: WorkspaceState) -> WorkspacedError:

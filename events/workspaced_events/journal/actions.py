@@ -6,10 +6,11 @@ actions of a plan are appended.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from difflib import get_close_matches
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, inspect
 
 from ..errors import ActionError, BatchTooLarge, InvalidArgument, Paused
 from ..ids import EventId, VaultId, note_id
@@ -17,8 +18,7 @@ from ..limits import BATCH_ACTIONS_MAX, ID_CHARS_MAX, SELECTION_INLINE_CHARS_MAX
 from ..projections.workspace_fold import apply, is_permutation
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
-from ..schema.catalogue import CATALOGUE, ENTRY_OF, Data
-from .action_hints import ENVELOPE_HINT, actions_hint, data_hint
+from ..schema.catalogue import CATALOGUE, ENTRY_OF, Data, Entry
 
 
 class ActionJson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,7 +84,18 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
         unknown = min(envelope.data.keys() - entry.fields)
         raise InvalidArgument(f"{entry.name} has no field {unknown[:ID_CHARS_MAX]!r}.", hint=data_hint(entry))
     data = _convert(envelope.data, entry.data, f"the data of {entry.name}", lambda: data_hint(entry))
-    data = _with_checked_paths(data)
+    changed = {}
+    for name in ENTRY_OF[type(data)].notes:
+        value = getattr(data, name)
+        if isinstance(value, str):
+            checked: Any = note_id(value)
+        elif isinstance(value, tuple):
+            checked = tuple(note_id(each) for each in value)
+        else:
+            continue
+        if checked != value:
+            changed[name] = checked
+    data = msgspec.structs.replace(data, **changed) if changed else data
     blobs: tuple[bytes, ...] = ()
     if isinstance(data, c.ActiveNoteSet) and data.note is None:
         data = c.ActiveNoteCleared()
@@ -103,21 +114,6 @@ def _convert(raw: Any, type_: Any, what: str, hint: Callable[[], str]) -> Any:
         return msgspec.convert(raw, type_)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"Cannot take {what}: {error}.", hint=hint()) from None
-
-
-def _with_checked_paths(data: Data) -> Data:
-    changed = {}
-    for name in ENTRY_OF[type(data)].notes:
-        value = getattr(data, name)
-        if isinstance(value, str):
-            checked: Any = note_id(value)
-        elif isinstance(value, tuple):
-            checked = tuple(note_id(each) for each in value)
-        else:
-            continue
-        if checked != value:
-            changed[name] = checked
-    return msgspec.structs.replace(data, **changed) if changed else data
 
 
 def text_as_blob(
@@ -224,3 +220,56 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
 
 Plan = Callable[[Planned], Sequence[Action]]
 """Chooses the actions at the moment of the append."""
+
+
+ENVELOPE_HINT: Final = (
+    'An action is {"type": "note_pinned", "data": {"note": "work/plan.md"}}, with "id" and "vault" where needed.'
+)
+_NEAR_MAX: Final = 3
+
+
+def actions_hint(wanted: str = "") -> str:
+    """The actions that a client may publish; first those of a name near to `wanted`."""
+    names = sorted(name for name, entry in CATALOGUE.items() if entry.by_ui)
+    near = get_close_matches(wanted, names, _NEAR_MAX)
+    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    return f"{meant}Actions: {', '.join(names)}."
+
+
+def data_hint(entry: Entry) -> str:
+    """The fields of an action's data, each with what it may hold."""
+    fields = inspect.type_info(entry.data).fields  # type: ignore[attr-defined]  # data are structs
+    words = [_field(each, each.name in entry.notes) for each in fields]
+    return f"{entry.name} takes {'; '.join(words) or 'no fields'}."
+
+
+def _field(field: inspect.Field, is_note: bool) -> str:
+    optional = "" if field.required else " (optional)"
+    type_ = _type(field.type)
+    if is_note:
+        type_ = type_.replace("text", "a note's path")
+    return f"{field.encode_name}: {type_}{optional}"
+
+
+def _type(type_: Any) -> str:
+    match type_:
+        case inspect.Metadata():
+            return _type(type_.type)
+        case inspect.UnionType():
+            return " or ".join(_type(each) for each in type_.types)
+        case inspect.NoneType():
+            return "null"
+        case inspect.LiteralType():
+            return f"one of {', '.join(map(str, type_.values))}"
+        case inspect.EnumType():
+            return f"one of {', '.join(str(each.value) for each in type_.cls)}"
+        case inspect.IntType():
+            return "a whole number" + (f" of at least {type_.ge}" if type_.ge is not None else "")
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.VarTupleType() | inspect.ListType():
+            return f"a list of {_type(type_.item_type)}"
+        case inspect.StrType():
+            return "text"
+        case _:
+            return "a value"

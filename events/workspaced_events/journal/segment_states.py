@@ -53,7 +53,11 @@ class SegmentStates:
                 write_whole(
                     self._disk, _path(seq), encode(_Kept(log=self._log.log_id, following=following, state=state))
                 )
-                self._thin_out()
+                kept = self._sequences()
+                while len(kept) > 1 and self._bytes(kept) > self._bytes_max:
+                    for each in kept[-2::-2]:
+                        self._disk.remove(_path(each))
+                    kept = self._sequences()
             except OSError as error:
                 _logger.warning("a state of the past is not kept: %s", error)
 
@@ -99,13 +103,6 @@ class SegmentStates:
         if kept is None or (kept.log, kept.following) != (self._log.log_id, following):
             return None
         return kept.state
-
-    def _thin_out(self) -> None:
-        kept = self._sequences()
-        while len(kept) > 1 and self._bytes(kept) > self._bytes_max:
-            for seq in kept[-2::-2]:
-                self._disk.remove(_path(seq))
-            kept = self._sequences()
 
     def _bytes(self, kept: list[int]) -> int:
         total = 0

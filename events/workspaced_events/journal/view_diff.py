@@ -1,25 +1,26 @@
 """Turns a UI's whole view into the actions that bring the state to it. Pure; unchanged parts yield no action."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
-from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import NoteId, VaultId, note_id
-from workspaced_events.journal.actions import Action, Planned, text_as_blob
-from workspaced_events.limits import (
+from ..errors import InvalidArgument
+from ..ids import NoteId, VaultId, note_id
+from ..limits import (
     ID_CHARS_MAX,
     NOTES_PER_ACTION_MAX,
     SELECTION_CHARS_MAX,
     SOURCE_CHARS_MAX,
     TEMPORARY_TABS_MAX,
 )
-from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
-from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import Line, TabSource
+from ..projections.workspace_state import VaultState, WorkspaceState
+from ..schema import catalogue as c
+from ..schema.catalogue import Line, TabSource
+from .actions import Action, Planned, text_as_blob
 
 
 class SnapshotTab(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +52,7 @@ class Snapshot(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
 
 def emptied(snapshot: Snapshot) -> Snapshot:
     """The snapshot of a UI that shows nothing."""
-    return msgspec.structs.replace(snapshot, active=None, pins=[], tabs=[], selection=UNSET)
+    return replace(snapshot, active=None, pins=[], tabs=[], selection=UNSET)
 
 
 def checked(snapshot: Snapshot) -> Snapshot:
@@ -61,7 +62,7 @@ def checked(snapshot: Snapshot) -> Snapshot:
         ActionError: a path is invalid.
     """
     tabs = {note_id(tab.note): tab.source for tab in snapshot.tabs}
-    return msgspec.structs.replace(
+    return replace(
         snapshot,
         active=note_id(snapshot.active) if snapshot.active is not None else None,
         pins=list(dict.fromkeys(note_id(note) for note in snapshot.pins)),
@@ -105,7 +106,11 @@ def differences(now: Planned, snapshot: Snapshot, *, inferred: bool = False) -> 
     if vault is not None and state.vaults[vault].open and not is_shown:
         data.append(c.ViewOpened(confidence))
     data += [*_pins(vault_state, snapshot), *_tabs(vault_state, snapshot)]
-    data += _tab_order(_folded(data, now, vault, snapshot.source), snapshot)
+    tabs = _folded(data, now, vault, snapshot.source).tabs
+    own = {note for note, tab in tabs.items() if tab.publisher == snapshot.source}
+    wanted = _reordered(list(tabs), [tab.note for tab in snapshot.tabs if tab.note in own])
+    if wanted != list(tabs):
+        data.append(c.TemporaryTabsReordered(tuple(tabs[note].id for note in wanted)))
     active = _active(vault_state, snapshot)
     shown = _folded(active, now, vault, snapshot.source)
     actions = [Action(each, vault=vault) for each in (*data, *active)]
@@ -209,14 +214,92 @@ def _folded(data: list[c.Data], now: Planned, vault: VaultId | None, source: str
     return now.after([Action(each, vault=vault) for each in data], source).state.of(vault)
 
 
-def _tab_order(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
-    own = {note for note, tab in state.tabs.items() if tab.publisher == snapshot.source}
-    order = list(state.tabs)
-    wanted = _reordered(order, [tab.note for tab in snapshot.tabs if tab.note in own])
-    return [c.TemporaryTabsReordered(tuple(state.tabs[note].id for note in wanted))] if wanted != order else []
-
-
 def _reordered(order: Sequence[NoteId], own: Sequence[NoteId]) -> list[NoteId]:
     """`order` with the entries of `own` rearranged into the order of `own`; all others keep their places."""
     following = iter(own)
     return [next(following) if note in own else note for note in order]
+
+
+class ShownViews:
+    """The latest snapshots of all publishers, so that what one leaves and another still shows stays.
+
+    In memory only: after a start each publisher shows its view again when it connects. Used by plans only, so only
+    by the writer's thread.
+    """
+
+    def __init__(self) -> None:
+        self._views: dict[tuple[VaultId, str], Snapshot] = {}
+        """By vault and source, by the present paths of their notes."""
+        self._former: dict[VaultId, Mapping[NoteId, NoteId]] = {}
+        """For each vault the former paths that the views have followed."""
+
+    def show(self, now: Planned, snapshot: Snapshot, *, inferred: bool = False) -> list[Action]:
+        """As `differences`, but what another publisher shows too stays, as that one's. An inferred view counts as
+        empty while one of a publisher that knows what the user looks at is open."""
+        state = now.state
+        vault = vault_of(state, snapshot)
+        if inferred and _is_known(state, vault, but=snapshot.source):
+            snapshot = emptied(snapshot)
+        self._follow_renames(state)
+        actions = differences(now, snapshot, inferred=inferred)
+        if vault is None:
+            return actions
+        actions += self._handed_over(now, actions, snapshot.source)
+        self._views[vault, snapshot.source] = replace(
+            snapshot, tabs=snapshot.tabs[-TEMPORARY_TABS_MAX:], selection=UNSET
+        )
+        return actions
+
+    def close(self, now: Planned, source: str) -> list[Action]:
+        """As `closed_views`, but what another publisher shows too stays, as that one's."""
+        self._follow_renames(now.state)
+        for key in [key for key in self._views if key[1] == source]:
+            del self._views[key]
+        actions = closed_views(now.state, source)
+        return [*actions, *self._handed_over(now, actions, source)]
+
+    def _handed_over(self, now: Planned, actions: Sequence[Action], leaving: str) -> list[Action]:
+        after = now.after(actions, leaving)
+        views = after.state.views
+        self._views = {key: each for key, each in self._views.items() if key[1] in views.get(key[0], {})}
+        found: list[Action] = []
+        for (vault, source), snapshot in self._views.items():
+            is_outdone = views[vault][source] is not None and _is_known(after.state, vault, but=source)
+            if source == leaving or is_outdone:
+                continue
+            kept = [
+                Action(data, vault=vault, source=source)
+                for data in handed_over(now.state.of(vault), after.state.of(vault), snapshot)
+            ]
+            after = after.after(kept, leaving)
+            found += kept
+        return found
+
+    def _follow_renames(self, state: WorkspaceState) -> None:
+        """Gives the notes of all views the paths that they were renamed to since the last time.
+
+        It cannot wait until a view is needed, since a path that is used again is another note's.
+        """
+        for vault, sub in state.by_vault.items():
+            followed = self._former.get(vault, {})
+            if sub.former is followed:
+                continue
+            self._former[vault] = sub.former
+            renamed = {old: new for old, new in sub.former.items() if followed.get(old) != new}
+            for key in [key for key in self._views if key[0] == vault]:
+                self._views[key] = _renamed(self._views[key], renamed)
+
+
+def _is_known(state: WorkspaceState, vault: VaultId | None, *, but: str) -> bool:
+    """Whether a publisher other than `but` that knows what the user looks at has an open view."""
+    views = state.views.get(vault, {}) if vault is not None else {}
+    return any(confidence is None for source, confidence in views.items() if source != but)
+
+
+def _renamed(snapshot: Snapshot, renamed: Mapping[NoteId, NoteId]) -> Snapshot:
+    return replace(
+        snapshot,
+        active=renamed.get(snapshot.active, snapshot.active) if snapshot.active is not None else None,
+        pins=[renamed.get(note, note) for note in snapshot.pins],
+        tabs=[SnapshotTab(renamed.get(tab.note, tab.note), tab.source) for tab in snapshot.tabs],
+    )

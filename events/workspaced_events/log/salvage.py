@@ -68,7 +68,14 @@ def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
         raise InvalidArgument("The log is not damaged.", hint="Copy it with `workspaced log backup`.")
     if to.names(LOG) or AFTER_DAMAGE in to.names("."):
         raise InvalidArgument("The new directory already holds a log.", hint="Give one that does not exist yet.")
-    blobs = _copy_blobs(disk, to)
+    # Byte by byte; every read verifies a blob against its name.
+    blobs = 0
+    to.make_directory(BLOBS)
+    for directory in disk.names(BLOBS):
+        to.make_directory(f"{BLOBS}/{directory}")
+        for name in disk.names(f"{BLOBS}/{directory}"):
+            write_whole(to, f"{BLOBS}/{directory}/{name}", disk.read(f"{BLOBS}/{directory}/{name}"))
+            blobs += 1
     log = open_log(to, scan_log(to, lambda _events: None), version=version, now=lambda: now)
 
     def append(events: list[Event]) -> None:
@@ -115,15 +122,3 @@ def _gaps(last: int, after: list[Event], acknowledged: int) -> list[tuple[int, i
     if acknowledged > last:
         gaps.append((last + 1, acknowledged))
     return gaps
-
-
-def _copy_blobs(disk: Disk, to: Disk) -> int:
-    """Copies the blobs byte by byte; every read verifies a blob against its name."""
-    count = 0
-    to.make_directory(BLOBS)
-    for directory in disk.names(BLOBS):
-        to.make_directory(f"{BLOBS}/{directory}")
-        for name in disk.names(f"{BLOBS}/{directory}"):
-            write_whole(to, f"{BLOBS}/{directory}/{name}", disk.read(f"{BLOBS}/{directory}/{name}"))
-            count += 1
-    return count

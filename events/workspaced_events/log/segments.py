@@ -153,12 +153,19 @@ class SegmentLog:
         assert batch.first == expected + 1 == self.tail.seq + 1, (batch.first, expected, self.tail.seq)
         assert len(batch.payload) <= LINE_BYTES_MAX
         size = PREFIX_BYTES + len(batch.payload) + 1
-        rotate = self._must_rotate(size)
-        if self.tail.events > 0 or not rotate:  # rotation makes an empty segment again, so its file may be gone
-            self._check_in_place(writable)
+        tail = self.tail
+        rotate = (
+            tail.sealed
+            or tail.catalogue != CATALOGUE_VERSION
+            or (tail.events > 0 and tail.offset + size > self._segment_bytes_max)
+        )
+        # Appending to a file that was replaced would lose acknowledged events; an empty segment is made again.
+        may_be_gone = rotate and tail.events == 0
+        if not may_be_gone and (trouble := writable.file.trouble(tail.offset)) is not None:
+            raise self.poison(f"log/{tail.segment} {trouble}: it was changed behind the daemon's back.")
         if rotate:
             self._rotate(writable)
-        tail = self.tail
+            tail = self.tail
         line, chain = frame_line(batch.payload, tail.chain)
         self._write_synced(writable, tail.offset, line)
         writable.hasher.update(line)
@@ -205,12 +212,6 @@ class SegmentLog:
                 hint="See `workspaced log verify`.",
             )
         return self._writable
-
-    def _check_in_place(self, writable: Writable) -> None:
-        """Poisons the log if its file was replaced: appending there would lose acknowledged events."""
-        tail = self.tail
-        if (trouble := writable.file.trouble(tail.offset)) is not None:
-            raise self.poison(f"log/{tail.segment} {trouble}: it was changed behind the daemon's back.")
 
     def _write_synced(self, writable: Writable, offset: int, data: bytes) -> None:
         """Writes and syncs `data`; on an error leaves the file unchanged or poisons the log."""
@@ -269,14 +270,6 @@ class SegmentLog:
         return self._writable is not None and self.failure is None
 
     # -- rotation --
-
-    def _must_rotate(self, line_bytes: int) -> bool:
-        tail = self.tail
-        return (
-            tail.sealed
-            or tail.catalogue != CATALOGUE_VERSION
-            or (tail.events > 0 and tail.offset + line_bytes > self._segment_bytes_max)
-        )
 
     def _rotate(self, writable: Writable) -> None:
         """Seals the segment and begins the next one. The next append retries a failed step."""
@@ -366,7 +359,11 @@ class SegmentLog:
                     batch = decode_batch(line.payload)
                     if offset - position.offset >= INDEX_STRIDE_BYTES:
                         position = LogOffset(batch[0].seq, position.segment, offset, chain)
-                        self._pass(position)
+                        # Of a segment that was skipped at opening only the first place is known.
+                        with self._passing:
+                            passed = self._passed.setdefault(position.segment, [])
+                            if not passed or position.offset - passed[-1].offset >= INDEX_STRIDE_BYTES:
+                                passed.append(position)
                     if batch[-1].seq >= first:
                         yield batch, len(line.payload)
             if at_tail:
@@ -378,13 +375,6 @@ class SegmentLog:
         passed = self._passed.get(position.segment, [])
         index = bisect_right(passed, first, key=lambda each: each.seq) - 1
         return max(position, passed[index], key=lambda each: each.seq) if index >= 0 else position
-
-    def _pass(self, position: LogOffset) -> None:
-        """Remembers a place for later reads: of a segment that was skipped at opening only the first is known."""
-        with self._passing:
-            passed = self._passed.setdefault(position.segment, [])
-            if not passed or position.offset - passed[-1].offset >= INDEX_STRIDE_BYTES:
-                passed.append(position)
 
     def _lines(self, position: LogOffset, end: int | None) -> Iterator[tuple[int, int, Line]]:
         """The lines from `position` on, each with its offset and the chain's value before it."""

@@ -31,7 +31,9 @@ def merged_pins(vaults: Mapping[OriginId, SharedVault], own: OriginId | None = N
         for pin in vaults[origin].pins:
             if origin == own or not is_hidden(pin, origin, vaults.values()):
                 by_note.setdefault(pin.note, []).append((pin.ms, origin, pin))
-    place = {note: at for at, note in enumerate(_order_by_hand(vaults))}
+    ordered = [(vault.ordered_ms, origin) for origin, vault in vaults.items() if vault.ordered_ms]
+    by_hand = vaults[max(ordered)[1]].pins if ordered else ()
+    place = {pin.note: at for at, pin in enumerate(by_hand)}
 
     def key(note: NoteId) -> tuple[int, int, OriginId, NoteId]:
         ms, origin, _pin = min(by_note[note], key=lambda tag: tag[:2])
@@ -52,13 +54,6 @@ def is_hidden(pin: SharedPin, origin: OriginId, vaults: Iterable[SharedVault]) -
         for vault in vaults
         for removal in vault.removals
     )
-
-
-def _order_by_hand(vaults: Mapping[OriginId, SharedVault]) -> tuple[NoteId, ...]:
-    ordered = [(vault.ordered_ms, origin) for origin, vault in vaults.items() if vault.ordered_ms]
-    if not ordered:
-        return ()
-    return tuple(pin.note for pin in vaults[max(ordered)[1]].pins)
 
 
 def removed_by_peers(own: OriginId, shared: SharedVault, peers: Iterable[SharedVault]) -> list[NoteId]:

@@ -46,9 +46,8 @@ from ..replay.blob_check import texts_named
 from ..replay.json_lines import import_events
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, Redact, UnknownEvent
-from .conversation_erasure import ConversationEraser
 from .event_redaction import TAGS
-from .tombstones import NoteEraser, Trail
+from .tombstones import ConversationEraser, NoteEraser, Trail
 
 _HASH: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _POSITION_MARKS: Final = (b'"leftOut"', b'"ask":"visits"')

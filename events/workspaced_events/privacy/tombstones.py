@@ -4,7 +4,7 @@ Sequences stay, because tab ids, `asOfSeq`, clocks and recordings name them. An 
 tombstone with the same sequence, time, source and vault; an event about several notes loses only this one. Effects
 on *other* notes stay: the active note was left, an order was changed. So the remaining events fold to the full
 state minus the note's entries, with one exception: entries that the note pushed over a limit (ten tabs, fifty
-recent notes, former paths) come back. For conversations see conversation_erasure.py.
+recent notes, former paths) come back. For conversations see `ConversationEraser`.
 
 A note is not a path: most notes were once called `Untitled.md`. `Trail` follows the one note through its renames,
 so that the events of other notes under the same name stay.
@@ -13,18 +13,18 @@ so that the events of other notes under the same name stay.
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ..ids import EventId, LinkedVaultId, NoteId, VaultId, uuid7
+from ..ids import ConversationId, EventId, LinkedVaultId, NoteId, VaultId, uuid7
 from ..peers.without_notes import names_in, without_notes
+from ..projections.conversations import FORGOTTEN
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from ..schema import catalogue as c
-from ..schema.catalogue import ENTRY_OF, Event, UnknownEvent
-from .conversation_erasure import ConversationEraser, notes_named
+from ..schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 _ONE_NOTE: Final = frozenset(data for data in ENTRY_OF if "note" in data.__struct_fields__)
 """Types about exactly one note."""
@@ -136,7 +136,7 @@ class NoteEraser:
         vault: VaultId,
         trail: Trail,
         mentions_note: Callable[[Event], bool],
-        conversation_eraser: ConversationEraser,
+        conversation_eraser: "ConversationEraser",
     ) -> None:
         """`mentions_note`: whether an event that is erased whole, or of an unknown type, mentions the note."""
         self._vault = vault
@@ -183,7 +183,9 @@ class NoteEraser:
             return _forgotten(event, did_change)
         if type(data) is c.VaultOpened:
             # Globs are settings and follow no rename: any path that the note ever had goes.
-            data = _without_globs(data, self._trail.paths())
+            paths = self._trail.paths()
+            files = tuple(glob for glob in data.files if _spelled_out(glob) not in paths)
+            data = replace(data, files=files) if len(files) < len(data.files) else data
         changed = _without(data, before, names)
         if changed is None:
             return _forgotten(event, did_change)
@@ -214,12 +216,6 @@ def _tombstone(event: Event, data: c.Data) -> Event:
     return tombstone
 
 
-def _without_globs(data: c.VaultOpened, paths: set[NoteId]) -> c.VaultOpened:
-    """`data` without the globs that are one of `paths`; the same object if it has none of them."""
-    rest = tuple(glob for glob in data.files if _spelled_out(glob) not in paths)
-    return replace(data, files=rest) if len(rest) < len(data.files) else data
-
-
 def _spelled_out(glob: str) -> str:
     """The path that a glob without wildcards names, in gitignore's syntax."""
     path = re.sub(r"\\(.)", r"\1", glob.removeprefix("!"))
@@ -243,3 +239,78 @@ def _without(data: Any, before: VaultState, names: frozenset[NoteId]) -> Any:
         ids = tuple(tab_id for tab_id in data.tab_ids if tab_id not in tabs)
         return replace(data, tab_ids=ids) if ids else None
     return data
+
+
+_IN_A_NOTE: Final = ("selected_text", "dataview")
+"""Kinds whose ids are a note's path, `#` and a part of the note."""
+
+
+class ConversationEraser:
+    """Removes a note from conversation events, which it must get in order from the log's first.
+
+    A part of a message that mentions the note goes (its text, an attachment, a call, a result); the other parts
+    keep their places, the message its id and role. Blocks of the note leave the library, and a pin of the note
+    becomes its removal. An answer that repeats the note's content without naming the note is not found.
+
+    After that, no later prompt of the conversation can be rebuilt byte for byte. So the events of these prompts
+    keep their effect on the conversation, and name FORGOTTEN instead of their inputs and results. A turn that was
+    sent with something of the note is no longer repeated as it was sent.
+    """
+
+    def __init__(self, mentions_note: Callable[[Any], bool]) -> None:
+        """`mentions_note`: whether a struct or text mentions the note, itself or through a blob it names."""
+        self._mentions_note = mentions_note
+        self._cut: set[ConversationId | None] = set()
+        """Conversations with an erased part."""
+
+    def __call__(self, data: Any) -> Data:
+        """The data to put in place of `data`; the same object if it does not mention the note."""
+        changed: dict[str, Any] = {}
+        may_lack = ENTRY_OF[type(data)].may_lack
+        for name in data.__struct_fields__:
+            value = getattr(data, name)
+            if isinstance(value, tuple):
+                staying = tuple(each for each in value if not self._mentions_note(each))
+                if len(staying) < len(value):
+                    changed[name] = staying
+            elif name in may_lack and value is not None and self._mentions_note(value):
+                changed[name] = None
+        remaining: Data = replace(data, **changed) if changed else data
+        if isinstance(data, c.ContextPinned) and self._mentions_note(remaining):
+            remaining = c.ContextUnpinned(conversation=data.conversation, id=data.id)
+        conversation = getattr(data, "conversation", None)
+        if isinstance(data, c.ConversationBranched) and data.origin in self._cut:
+            self._cut.add(conversation)
+        if remaining is not data:
+            self._cut.add(conversation)
+        if isinstance(remaining, c.PromptAssembled) and (
+            conversation in self._cut or self._mentions_note(remaining)
+        ):
+            remaining = replace(
+                remaining,
+                inputs_sha256=FORGOTTEN,
+                manifest_sha256=FORGOTTEN,
+                layer_hashes=c.LayerHashes(*[FORGOTTEN] * len(c.LayerHashes.__struct_fields__)),
+                combined_hash=FORGOTTEN,
+            )
+            if remaining.turn_sha256 is not None and self._mentions_note(remaining.turn_sha256):
+                remaining = replace(remaining, turn_sha256=None)
+        if self._mentions_note(remaining):
+            self._cut.add(conversation)
+            return c.RecordForgotten()
+        return remaining
+
+
+def notes_named(data: Any) -> Iterator[tuple[str, str | None]]:
+    """The note paths that a conversation event names or may name, each with a title hint."""
+    if isinstance(data, c.MessageData):
+        for each in data.attachments:
+            yield _note_of(each.kind, each.id), each.title
+    elif isinstance(data, c.ArtifactRecorded):
+        yield _note_of(data.kind, data.id), None
+    elif isinstance(data, c.ContextPinned) and data.path is not None:
+        yield data.path, None
+
+
+def _note_of(kind: c.AttachmentKind, artifact: str) -> str:
+    return artifact.rpartition("#")[0] or artifact if kind in _IN_A_NOTE else artifact

@@ -12,21 +12,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from ..ids import ConversationId, MessageId, NoteId, VaultId
+from ..ids import ConversationId, MessageId, VaultId
 from ..schema import catalogue as c
-from ..schema.catalogue import (
-    Attachment,
-    Event,
-    LayerHashes,
-    LeftOut,
-    LibraryEntry,
-    Pipeline,
-    Promotion,
-    ProviderKind,
-    Role,
-    Section,
-    Shape,
-)
 
 CONVERSATIONS_MAX: Final = 200
 """Conversations remembered; beyond that, the one longest without an event is dropped."""
@@ -60,43 +47,14 @@ def model_key(provider: str, model: str) -> str:
     return f"{provider}/{model}"
 
 
-def sampled(calibrations: dict[str, Calibration], key: str, estimate: int, counted: int) -> dict[str, Calibration]:
-    """Adds a sample for the model `key`: its token count for a prompt with the seed estimate `estimate`.
-
-    Ignores samples below SAMPLE_TOKENS_MIN, which are too noisy.
-    """
-    if estimate < SAMPLE_TOKENS_MIN or counted < SAMPLE_TOKENS_MIN:
-        return calibrations
-    before = calibrations.get(key, NO_CALIBRATION)
-    sample = min(RATIO_MAX, max(RATIO_MIN, counted / estimate))
-    ratio = sample if before.samples == 0 else (1 - ALPHA) * before.ratio + ALPHA * sample
-    after = {**calibrations, key: Calibration(ratio, before.samples + 1)}
-    if len(after) > CALIBRATIONS_MAX:
-        del after[next(iter(after))]
-    return after
-
-
-class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
-    provider: str
-    model: str
-    context_window: int
-    output_reserve: int
-    sections: tuple[Section, ...]
-    tools_sha256: str | None
-    seq: int
-    """The event that set them."""
-    composer_sha256: str | None = None
-    promotion: Promotion | None = None
-
-
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     id: MessageId
-    role: Role
+    role: c.Role
     seq: int
     """The event that added or last replaced it."""
     at: str
     text_sha256: str | None = None
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[c.Attachment, ...] = ()
     tool_calls: tuple[c.ToolCall, ...] = ()
     tool_results: tuple[c.ToolResult, ...] = ()
     thinking: tuple[c.Thinking, ...] = ()
@@ -105,16 +63,6 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     def is_carrier(self) -> bool:
         """Whether the message brings tool results, and so continues the turn before it."""
         return self.role == "user" and bool(self.tool_results)
-
-
-class Provider(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pinned context provider."""
-
-    id: str
-    kind: ProviderKind
-    path: NoteId | None = None
-    folder: str | None = None
-    text_sha256: str | None = None
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -127,7 +75,7 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
 
     seq: int
     message: MessageId
-    hashes: LayerHashes
+    hashes: c.LayerHashes
     combined_hash: str
     prefix_tokens: int
     estimate: int
@@ -148,8 +96,8 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     input_tokens: int | None = None
     """All tokens that the provider read, cached or not; None: not reported."""
     cached_tokens: int | None = None
-    pipeline: Pipeline = "chat"
-    shape: Shape | None = None
+    pipeline: c.Pipeline = "chat"
+    shape: c.Shape | None = None
     repeats_turns: bool = False
     """Whether later prompts repeat the turn as it was sent."""
 
@@ -170,11 +118,13 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     vault: VaultId | None
     seq: int
     """The last event about the conversation."""
-    settings: Settings
+    settings: c.ConversationStarted
+    settings_seq: int = 0
+    """The event that set them."""
     messages: dict[MessageId, Message] = {}
     """In order."""
-    pins: dict[str, Provider] = {}
-    library: tuple[LibraryEntry, ...] = ()
+    pins: dict[str, c.ContextPinned] = {}
+    library: tuple[c.LibraryEntry, ...] = ()
     summary: Summary | None = None
     prompts: tuple[Prompt, ...] = ()
     folds: tuple[Compaction, ...] = ()
@@ -182,7 +132,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     """The last message of the turns that prompts omit since a compaction."""
     turns: dict[MessageId, Sent] = {}
     """The turns that prompts repeat as they were sent, by their first message."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[c.LeftOut, ...] = ()
     """The parts of these turns for which one line stands."""
     results_up_to: MessageId | None = None
     """Results of tools up to this message are replaced by a note of their size."""
@@ -190,7 +140,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     """Up to this message a summary was asked for last."""
     ended: bool = False
 
-    def last_prompt(self, pipeline: Pipeline = "chat") -> Prompt | None:
+    def last_prompt(self, pipeline: c.Pipeline = "chat") -> Prompt | None:
         """The last prompt of that pipeline; prompts of other pipelines share no prefix with it."""
         return next((each for each in reversed(self.prompts) if each.pipeline == pipeline), None)
 
@@ -202,7 +152,7 @@ class Conversations(msgspec.Struct, frozen=True, omit_defaults=True):
     calibrations: dict[str, Calibration] = {}
     """By `provider/model`."""
 
-    def calibration(self, settings: Settings) -> Calibration:
+    def calibration(self, settings: c.ConversationStarted) -> Calibration:
         """The calibration of the conversation's model."""
         return self.calibrations.get(model_key(settings.provider, settings.model), NO_CALIBRATION)
 
@@ -210,7 +160,7 @@ class Conversations(msgspec.Struct, frozen=True, omit_defaults=True):
 NO_CONVERSATIONS: Final = Conversations()
 
 
-def apply_conversation(state: Conversations, event: Event) -> Conversations:
+def apply_conversation(state: Conversations, event: c.Event) -> Conversations:
     """The conversations after `event`; the same object if it changes none."""
     data = event.data
     if isinstance(data, c.ConversationStarted):
@@ -219,7 +169,14 @@ def apply_conversation(state: Conversations, event: Event) -> Conversations:
         origin = state.by_id.get(data.origin)
         if origin is None or data.up_to not in origin.messages or data.conversation in state.by_id:
             return state
-        return _with_conversation(state, _branched(origin, event, data))
+        # The copy's prompts are its own, and it stands in the vault of its origin.
+        behind = [*dropwhile(lambda name: name != data.up_to, origin.messages)][1:]
+        rest = c.MessageRemoved(
+            conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True
+        )
+        settings = replace(origin.settings, conversation=data.conversation)
+        copied = replace(_removed(origin, event, rest), id=data.conversation, seq=event.seq, settings=settings)
+        return _with_conversation(state, replace(copied, prompts=(), folds=(), near_limit=None, ended=False))
     if isinstance(data, c.ConversationEnded) and data.dropped and data.conversation in state.by_id:
         by_id = {name: each for name, each in state.by_id.items() if name != data.conversation}
         return replace(state, by_id=by_id)
@@ -242,32 +199,13 @@ def _with_conversation(state: Conversations, conversation: Conversation) -> Conv
     return replace(state, by_id=by_id)
 
 
-def _started(before: Conversation | None, event: Event, data: c.ConversationStarted) -> Conversation:
-    settings = Settings(
-        data.provider,
-        data.model,
-        data.context_window,
-        data.output_reserve,
-        data.sections,
-        data.tools_sha256,
-        event.seq,
-        data.composer_sha256,
-        data.promotion,
-    )
+def _started(before: Conversation | None, event: c.Event, data: c.ConversationStarted) -> Conversation:
     if before is None:
-        return Conversation(data.conversation, event.vault, event.seq, settings)
-    return replace(before, settings=settings, seq=event.seq, near_limit=None, ended=False)
+        return Conversation(data.conversation, event.vault, event.seq, data, event.seq)
+    return replace(before, settings=data, settings_seq=event.seq, seq=event.seq, near_limit=None, ended=False)
 
 
-def _branched(origin: Conversation, event: Event, data: c.ConversationBranched) -> Conversation:
-    """The copy; its prompts are its own, and it stands in the vault of its origin."""
-    behind = [*dropwhile(lambda name: name != data.up_to, origin.messages)][1:]
-    rest = c.MessageRemoved(conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True)
-    copied = _removed(origin, event, rest)
-    return replace(copied, id=data.conversation, seq=event.seq, prompts=(), folds=(), near_limit=None, ended=False)
-
-
-def _message(event: Event, data: c.MessageData) -> Message:
+def _message(event: c.Event, data: c.MessageData) -> Message:
     return Message(
         data.message,
         data.role,
@@ -281,7 +219,7 @@ def _message(event: Event, data: c.MessageData) -> Message:
     )
 
 
-def _set_message(before: Conversation, event: Event, data: c.MessageData) -> Conversation:
+def _set_message(before: Conversation, event: c.Event, data: c.MessageData) -> Conversation:
     """Replaces the message with that id, or adds it at the end."""
     messages = {**before.messages, data.message: _message(event, data)}
     if data.message not in before.messages:
@@ -290,7 +228,7 @@ def _set_message(before: Conversation, event: Event, data: c.MessageData) -> Con
     return replace(before, messages=messages, turns=turns)
 
 
-def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Conversation:
+def _removed(before: Conversation, _event: c.Event, data: c.MessageRemoved) -> Conversation:
     if data.message not in before.messages:
         return before
     ids = list(before.messages)
@@ -321,8 +259,8 @@ def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Con
 
 
 def _still_attached(
-    library: tuple[LibraryEntry, ...], gone: set[MessageId], messages: dict[MessageId, Message]
-) -> Iterator[LibraryEntry]:
+    library: tuple[c.LibraryEntry, ...], gone: set[MessageId], messages: dict[MessageId, Message]
+) -> Iterator[c.LibraryEntry]:
     """The library without entries that only removed messages had attached."""
     first = {each.id: message.id for message in reversed(messages.values()) for each in message.attachments}
     for entry in library:
@@ -332,18 +270,7 @@ def _still_attached(
             yield replace(entry, message=first[entry.id])
 
 
-def _pinned(before: Conversation, _event: Event, data: c.ContextPinned) -> Conversation:
-    provider = Provider(data.id, data.kind, data.path, data.folder, data.text_sha256)
-    return replace(before, pins={**before.pins, data.id: provider})
-
-
-def _unpinned(before: Conversation, _event: Event, data: c.ContextUnpinned) -> Conversation:
-    if data.id not in before.pins:
-        return before
-    return replace(before, pins={name: each for name, each in before.pins.items() if name != data.id})
-
-
-def library_of(conversation: Conversation, message: MessageId) -> tuple[LibraryEntry, ...]:
+def library_of(conversation: Conversation, message: MessageId) -> tuple[c.LibraryEntry, ...]:
     """The context library of the turn that begins with `message`: the attachments of earlier turns."""
     if not conversation.library:
         return ()
@@ -357,7 +284,7 @@ def messages_before(conversation: Conversation, message: MessageId) -> list[Mess
     return ids[: ids.index(message)] if message in conversation.messages else ids
 
 
-def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> Conversation:
+def _assembled(before: Conversation, event: c.Event, data: c.PromptAssembled) -> Conversation:
     """Adds a prompt. Only chat prompts use the library."""
     if data.message not in before.messages:
         return before
@@ -410,7 +337,7 @@ def _sent(before: Conversation, message: MessageId, turn_sha256: str | None) -> 
     )
 
 
-def _remembered(prompts: tuple[Prompt, ...], pipeline: Pipeline) -> tuple[Prompt, ...]:
+def _remembered(prompts: tuple[Prompt, ...], pipeline: c.Pipeline) -> tuple[Prompt, ...]:
     """The prompts with room for one more of that pipeline; prompts of other pipelines stay."""
     same = [each for each in prompts if each.pipeline == pipeline]
     if len(same) < PROMPTS_MAX:
@@ -453,12 +380,7 @@ def _later(ids: list[MessageId], one: MessageId | None, two: MessageId | None) -
     return max((each for each in (one, two) if each in ids), key=ids.index, default=None)
 
 
-def _compacted(before: Conversation, event: Event, data: c.ContextFolded) -> Conversation:
-    done = Compaction(event.seq, data.reason)
-    return replace(compacted(before, data), folds=(*before.folds, done)[-PROMPTS_MAX:])
-
-
-def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:
+def _usage(before: Conversation, _event: c.Event, data: c.UsageReported) -> Conversation:
     prompt = _prompt_for(before, data.message)
     if prompt is None:
         return before
@@ -475,9 +397,17 @@ def _calibrated(state: Conversations, conversation: Conversation, data: c.UsageR
     prompt = _prompt_for(conversation, data.message)
     if prompt is None or prompt.input_tokens is not None:
         return state
-    counted = data.input_tokens
+    counted, estimate = data.input_tokens, prompt.seed_estimate
+    if min(counted, estimate) < SAMPLE_TOKENS_MIN:  # too noisy
+        return state
     key = model_key(data.provider, data.model)
-    return replace(state, calibrations=sampled(state.calibrations, key, prompt.seed_estimate, counted))
+    known = state.calibrations.get(key, NO_CALIBRATION)
+    sample = min(RATIO_MAX, max(RATIO_MIN, counted / estimate))
+    ratio = sample if known.samples == 0 else (1 - ALPHA) * known.ratio + ALPHA * sample
+    calibrations = {**state.calibrations, key: Calibration(ratio, known.samples + 1)}
+    if len(calibrations) > CALIBRATIONS_MAX:
+        del calibrations[next(iter(calibrations))]
+    return replace(state, calibrations=calibrations)
 
 
 _NAME_BLOBS: Final = frozenset({"revision", "before", "after", "sha256"})
@@ -498,17 +428,23 @@ def blobs_named(value: Any) -> Iterator[str]:
             yield from blobs_named(each)
 
 
-_FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = {
+_FOLDS: Final[dict[type, Callable[[Conversation, c.Event, Any], Conversation]]] = {
     c.MessageAdded: _set_message,
     c.MessageReplaced: _set_message,
     c.MessageRemoved: _removed,
     c.SummarySet: lambda before, _event, data: (
         replace(before, summary=Summary(data.text_sha256, data.up_to)) if data.up_to in before.messages else before
     ),
-    c.ContextPinned: _pinned,
-    c.ContextUnpinned: _unpinned,
+    c.ContextPinned: lambda before, _event, data: replace(before, pins={**before.pins, data.id: data}),
+    c.ContextUnpinned: lambda before, _event, data: (
+        replace(before, pins={name: each for name, each in before.pins.items() if name != data.id})
+        if data.id in before.pins
+        else before
+    ),
     c.PromptAssembled: _assembled,
-    c.ContextFolded: _compacted,
+    c.ContextFolded: lambda before, event, data: replace(
+        compacted(before, data), folds=(*before.folds, Compaction(event.seq, data.reason))[-PROMPTS_MAX:]
+    ),
     c.ContextNearLimit: lambda before, _event, data: replace(before, near_limit=data.up_to),
     c.UsageReported: _usage,
     c.ConversationEnded: lambda before, _event, _data: replace(before, ended=True),

@@ -236,7 +236,9 @@ class VisitFold(msgspec.Struct):
             if kind is c.VaultOpened:
                 continue  # a starting daemon appends it, so the former daemon may have ended before
             if kind is c.ClockStepped:
-                self._stepped(event, event.data)
+                # The first event of a daemon or a later one: in both cases the old clock had reached `before`.
+                self.alive_at, self.alive_seq, self.changed_seq = event.data.before, event.seq - 1, event.seq
+                self.steps.append(ClockStep(event.seq, event.data.before, event.data.after))
                 continue
             if (change := _CHANGES.get(kind)) is not None:
                 change(self, event, event.data)
@@ -282,11 +284,6 @@ class VisitFold(msgspec.Struct):
             stays = self.vaults[vault] = _Stays(self.after, 0, [], [])
         return stays
 
-    def _stepped(self, event: Event, data: c.ClockStepped) -> None:
-        # Either the first event of a daemon or a later one: in both cases the old clock had reached `before`.
-        self.alive_at, self.alive_seq, self.changed_seq = data.before, event.seq - 1, event.seq
-        self.steps.append(ClockStep(event.seq, data.before, data.after))
-
     def _set(self, event: Event, data: c.ActiveNoteSet) -> None:
         if data.note is None:
             self._cleared(event, data)
@@ -299,9 +296,6 @@ class VisitFold(msgspec.Struct):
     def _forgotten(self, event: Event, data: c.EventForgotten) -> None:
         if data.effect == "left":
             self._cleared(event, data)
-
-    def _deleted(self, event: Event, data: c.NoteDeleted) -> None:
-        self._of(event.vault).leave(event.seq, event.time, data.note)
 
     def _renamed(self, event: Event, data: c.NoteRenamed) -> None:
         self._of(event.vault).rename(event.seq, data.from_, data.to)
@@ -330,7 +324,7 @@ _CHANGES: Final[dict[type, Callable[[VisitFold, Event, Any], None]]] = {
     c.ActiveNoteSet: VisitFold._set,
     c.ActiveNoteCleared: VisitFold._cleared,
     c.EventForgotten: VisitFold._forgotten,
-    c.NoteDeleted: VisitFold._deleted,
+    c.NoteDeleted: lambda fold, event, data: fold._of(event.vault).leave(event.seq, event.time, data.note),
     c.NoteRenamed: VisitFold._renamed,
     c.VaultClosed: VisitFold._closed,
     c.VaultSwitched: VisitFold._switched,
@@ -411,7 +405,16 @@ class VisitLog:
             self._catch_up(until_seq)
             if (visits := self.visits_nonblocking(vault, until_seq)) is not None:
                 return visits
-        return self._from_scratch(vault, until_seq)
+        fold = visits_from(max(0, until_seq - self._bounds.events))
+        after = fold.seq
+        while fold.seq < until_seq:
+            events = self._log.read(fold.seq + 1, min(READ_EVENTS_MAX, until_seq - fold.seq))
+            if not events:
+                break
+            fold.feed(events)
+        visits = fold.visits(vault, after, until_seq, self._bounds.visits)
+        assert visits is not None
+        return visits
 
     def visits_nonblocking(self, vault: VaultId, until_seq: int) -> Sequence[Visit] | None:
         """Like `visits`, but returns None if the answer needs a read."""
@@ -444,15 +447,3 @@ class VisitLog:
             return
         fold.feed(events[fold.seq + 1 - events[0].seq :])
         fold.forget(self._bounds)
-
-    def _from_scratch(self, vault: VaultId, until_seq: int) -> Sequence[Visit]:
-        fold = visits_from(max(0, until_seq - self._bounds.events))
-        after = fold.seq
-        while fold.seq < until_seq:
-            events = self._log.read(fold.seq + 1, min(READ_EVENTS_MAX, until_seq - fold.seq))
-            if not events:
-                break
-            fold.feed(events)
-        visits = fold.visits(vault, after, until_seq, self._bounds.visits)
-        assert visits is not None
-        return visits

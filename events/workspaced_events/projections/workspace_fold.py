@@ -362,14 +362,6 @@ def _note_deleted(state: VaultState, _event: Event, data: c.NoteDeleted) -> Vaul
     )
 
 
-def _note_archived(state: VaultState, _event: Event, data: c.NoteArchived) -> VaultState:
-    return state if data.note in state.archived else replace(state, archived={**state.archived, data.note: None})
-
-
-def _note_unarchived(state: VaultState, _event: Event, data: c.NoteUnarchived) -> VaultState:
-    return replace(state, archived=_without(state.archived, data.note)) if data.note in state.archived else state
-
-
 # -- erased events --
 
 
@@ -467,7 +459,11 @@ _VAULT_FOLDS: dict[type, Callable[[VaultState, Event, Any], VaultState]] = {
     c.TemporaryTabsExpired: lambda state, _, data: _without_tabs(state, set(data.tab_ids)),
     c.NoteRenamed: _note_renamed,
     c.NoteDeleted: _note_deleted,
-    c.NoteArchived: _note_archived,
-    c.NoteUnarchived: _note_unarchived,
+    c.NoteArchived: lambda state, _event, data: (
+        state if data.note in state.archived else replace(state, archived={**state.archived, data.note: None})
+    ),
+    c.NoteUnarchived: lambda state, _event, data: (
+        replace(state, archived=_without(state.archived, data.note)) if data.note in state.archived else state
+    ),
     c.EventForgotten: _event_forgotten,
 }

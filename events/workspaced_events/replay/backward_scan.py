@@ -54,7 +54,14 @@ def backwards(
     Skips calls about other moments (`at`), and calls during which the current vault may have changed: their events
     belong to the vault that was current at the record.
     """
-    until = _quiet_until(events, moment)
+    # The moment lasts until the next change, across records of calls.
+    until = moment.seq
+    if moment.lasts:
+        for event in islice(events.after(until), LATE_EVENTS_MAX):
+            entry = CATALOGUE.get(event.type)
+            if entry is None or entry.changes_state or isinstance(event.data, c.NoteFile):
+                break
+            until = event.seq
     waiting: list[tuple[int, str, int, Event]] = []
     """Calls made before the scanned event, by the moment of the call."""
     scanned = 0
@@ -84,15 +91,3 @@ def _was_made(event: Event, called: ToolCalled, moment: Moment, until: int) -> b
     if moment.lasts or called.tail < moment.since or called.now < moment.time:
         return True
     return called.now == moment.time and (not moment.call or event.seq <= moment.call)
-
-
-def _quiet_until(events: PastEvents, moment: Moment) -> int:
-    """The last sequence before the next change: a moment lasts until then, across records of calls."""
-    until = moment.seq
-    if moment.lasts:
-        for event in islice(events.after(until), LATE_EVENTS_MAX):
-            entry = CATALOGUE.get(event.type)
-            if entry is None or entry.changes_state or isinstance(event.data, c.NoteFile):
-                break
-            until = event.seq
-    return until

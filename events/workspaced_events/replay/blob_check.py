@@ -59,7 +59,11 @@ class NamedBlobs:
         """
         texts = DurableBlobs(disk)
         damaged = [each for name, seq in self.texts.items() if (each := texts.trouble(name, seq)) is not None]
-        served = list(_served_troubles(disk, self.served))
+        served = [
+            BlobTrouble(blob_path(SERVED, name), problem, seq)
+            for name, seq in self.served.items()
+            if (problem := problem_of(partial(read_blob, disk, SERVED), name)) is not None
+        ]
         swept = sum(each.problem == "missing" for each in served)
         return Examined(
             whole=len(self.texts) - len(damaged),
@@ -84,12 +88,6 @@ def _served_named(event: Event) -> Iterator[str]:
         yield data.inputs_sha256
         if data.arguments_sha256 is not None:
             yield data.arguments_sha256
-
-
-def _served_troubles(disk: Disk, named: dict[str, int]) -> Iterator[BlobTrouble]:
-    for name, seq in named.items():
-        if (problem := problem_of(partial(read_blob, disk, SERVED), name)) is not None:
-            yield BlobTrouble(blob_path(SERVED, name), problem, seq)
 
 
 def texts_of_tail(log: SegmentLog) -> dict[str, int]:

@@ -196,7 +196,14 @@ class BundleSource:
         self._visits = self._content(VISITS)
         self._unpacked: IO[bytes] | None = None
         """The events' lines, which can be read in any order; made when they are indexed."""
-        self._check_start()
+        manifest = self.manifest
+        if not 1 <= manifest.first <= manifest.last:
+            raise self._damaged(f"{MANIFEST} names the events {manifest.first} to {manifest.last}")
+        if self.start.seq >= manifest.first or self.start_visits().seq != manifest.first - 1:
+            raise self._damaged(f"its start is not that of event {manifest.first}")
+        header = read_header(next(self._lines(), b""), f"{self._name}, {LOG}")
+        if header.log != manifest.log:
+            raise self._damaged(f"{LOG} is of another log than {MANIFEST}")
 
     def __enter__(self) -> Self:
         return self
@@ -277,16 +284,6 @@ class BundleSource:
             )
         manifest: Manifest = self._decoded(MANIFEST, Manifest)
         return manifest
-
-    def _check_start(self) -> None:
-        manifest = self.manifest
-        if not 1 <= manifest.first <= manifest.last:
-            raise self._damaged(f"{MANIFEST} names the events {manifest.first} to {manifest.last}")
-        if self.start.seq >= manifest.first or self.start_visits().seq != manifest.first - 1:
-            raise self._damaged(f"its start is not that of event {manifest.first}")
-        header = read_header(next(self._lines(), b""), f"{self._name}, {LOG}")
-        if header.log != manifest.log:
-            raise self._damaged(f"{LOG} is of another log than {MANIFEST}")
 
     def _warnings(self) -> list[str]:
         fold = self.manifest.versions.fold

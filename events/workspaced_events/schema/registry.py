@@ -108,7 +108,7 @@ class Entry:
     erased: Literal["notes", "whole", "parts"] = "notes"
     """How a forgotten note leaves it. `notes`: the fields with notes decide. `whole`: it goes if what people wrote
     in it, or a recording that it names, mentions the note. `parts`: those parts go that mention it
-    (privacy/conversation_erasure.py)."""
+    (privacy/tombstones.py)."""
     may_lack: tuple[str, ...] = ()
     """Of an event erased in parts: the fields with texts that may go alone."""
 

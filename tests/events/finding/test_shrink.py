@@ -12,8 +12,7 @@ from support.stored_logs import part_of
 
 from workspaced_events.errors import ActionError, InvalidArgument, NeverTrue, WorkspacedError
 from workspaced_events.finding.expression import Expression
-from workspaced_events.finding.reduced_log import ReducedLog
-from workspaced_events.finding.shrink import Shrinking
+from workspaced_events.finding.shrink import ReducedLog, Shrinking
 from workspaced_events.ids import NoteId, TabId, VaultId
 from workspaced_events.journal.actions import Action, admit
 from workspaced_events.projections.workspace_fold import apply, fold_all

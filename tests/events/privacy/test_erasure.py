@@ -27,9 +27,8 @@ from workspaced_events.log.data_directory import ERASURE, ERASURE_READY
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.salvage import AFTER_DAMAGE
 from workspaced_events.log.segments import Batch
-from workspaced_events.privacy.conversation_erasure import ConversationEraser
 from workspaced_events.privacy.erasure import Prepared, carry_out, finish_forgetting, prepare
-from workspaced_events.privacy.tombstones import NoteEraser, Trail
+from workspaced_events.privacy.tombstones import ConversationEraser, NoteEraser, Trail
 from workspaced_events.projections.conversations import FORGOTTEN, Conversation
 from workspaced_events.projections.visits import visits_of
 from workspaced_events.projections.workspace_fold import fold_all

@@ -5,8 +5,7 @@ from support.random_log import V, event_of
 from workspaced_events.ids import LinkedVaultId, NoteId, OriginId
 from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
-from workspaced_events.privacy.conversation_erasure import ConversationEraser
-from workspaced_events.privacy.tombstones import NoteEraser, Trail
+from workspaced_events.privacy.tombstones import ConversationEraser, NoteEraser, Trail
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_event
 from workspaced_events.schema.peer_events import (

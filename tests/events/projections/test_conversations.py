@@ -320,7 +320,8 @@ def test_a_branch_is_a_copy_up_to_a_message_and_leaves_its_origin_alone() -> Non
     assert list(copied.messages) == [M1, M2] and copied.prompts == ()
     assert (copied.turns, copied.library) == ({M1: talk.turns[M1]}, talk.library)
     assert (talk.near_limit, copied.near_limit) == (M1, None), "nobody was asked for a summary of the copy"
-    assert (copied.settings, copied.vault, copied.seq) == (talk.settings, talk.vault, 99)
+    own = msgspec.structs.replace(talk.settings, conversation=branch)
+    assert (copied.settings, copied.vault, copied.seq) == (own, talk.vault, 99)
     for wrong in (
         c.ConversationBranched(conversation=branch, origin=TALK, up_to=M1),  # it is there already
         c.ConversationBranched(conversation=ConversationId("b"), origin=ConversationId("no"), up_to=M1),

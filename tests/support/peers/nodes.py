@@ -24,8 +24,7 @@ from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, Vaul
 from workspaced_events.peers.differences import SharedView
 from workspaced_events.peers.merging import MergedPin, merged_pins, removed_by_peers
 from workspaced_events.peers.without_notes import name_hash
-from workspaced_events.privacy.conversation_erasure import ConversationEraser
-from workspaced_events.privacy.tombstones import NoteEraser, Trail
+from workspaced_events.privacy.tombstones import ConversationEraser, NoteEraser, Trail
 from workspaced_events.projections.shared_view import shared_view
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState

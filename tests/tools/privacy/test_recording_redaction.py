@@ -38,8 +38,7 @@ from workspaced_tools.notes.note import Note, StatKey
 from workspaced_tools.ports.questions import LinkTargets, Names, Overview, Search
 from workspaced_tools.ports.vault import Found, LinkTarget, NoteRef, SearchQuery
 from workspaced_tools.privacy import recording_redaction
-from workspaced_tools.privacy.recording_redaction import Redacted, redact
-from workspaced_tools.privacy.rephrased_answers import Rephrased
+from workspaced_tools.privacy.recording_redaction import Redacted, Rephrased, redact
 from workspaced_tools.recording.format import Exchange, RecordedNote
 from workspaced_tools.replay.bundling import make_bundle
 from workspaced_tools.replay.call_replay import ANSWER_TYPES, Notes

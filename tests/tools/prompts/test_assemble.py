@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from support.conversation import Talk
 
 from workspaced_events.ids import ConversationId, MessageId
-from workspaced_events.projections.conversations import Message, Settings
+from workspaced_events.projections.conversations import Message
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.prompts.assembly.assemble import add_words, assemble
@@ -92,7 +92,14 @@ words = st.text(alphabet="ab \n", max_size=12)
 
 @given(said=words, composer=words)
 def test_whatever_is_said_the_instruction_ends_the_words(said: str, composer: str) -> None:
-    settings = Settings("p", "m", 9, 0, (), None, 1, composer_sha256="c")
+    settings = c.ConversationStarted(
+        conversation=ConversationId("c"),
+        provider="p",
+        model="m",
+        context_window=9,
+        output_reserve=0,
+        composer_sha256="c",
+    )
     sheet = LayerBuilder("L5_USER", Estimator(1.0))
     message = Message(MessageId("m"), "user", 1, "", "m")
     add_words(sheet, message, settings, "chat", {"m": said, "c": composer}.__getitem__)

@@ -1,6 +1,7 @@
 """Acquiring: what is attached is read once, as the client that asks may see it; what cannot be says why."""
 
 import base64
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,10 +12,9 @@ from msgspec.structs import replace
 from support.attachments import blocks_in
 from support.profiles import examples
 
-from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.conversations import Provider
+from workspaced_events.ids import ConversationId, NoteId, VaultId
 from workspaced_events.projections.workspace_state import Selection
-from workspaced_events.schema.catalogue import Attachment, AttachmentKind
+from workspaced_events.schema.catalogue import Attachment, AttachmentKind, ContextPinned
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import (
     ATTACHED_CHARS_MAX,
@@ -23,8 +23,9 @@ from workspaced_tools.limits import (
     MEMBERS_ATTACHED_MAX,
 )
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Turn
-from workspaced_tools.prompts.sources.view_reader import utc_seconds
+from workspaced_tools.tools.note_answers import file_time
 
+pinned = partial(ContextPinned, conversation=ConversationId("c"))
 MTIME = "2023-11-14T22:13:20Z"
 FILES: dict[str, str | bytes] = {
     "plan.md": "---\ntitle: The plan\nid: p-1\ntags: [x]\n---\n# Steps\n\none\n",
@@ -55,8 +56,8 @@ def world(make_world: Any) -> Any:
 
 
 def test_a_time_that_no_calendar_has_is_none() -> None:
-    assert utc_seconds(1_700_000_000_999_999_999) == MTIME
-    assert utc_seconds(10**30) is None and utc_seconds(-(10**30)) is None
+    assert file_time(1_700_000_000_999_999_999) == MTIME
+    assert file_time(10**30) is None and file_time(-(10**30)) is None
 
 
 def test_a_note_has_no_text_of_its_own(world: Any) -> None:
@@ -200,7 +201,7 @@ def test_a_text_beyond_the_limit_fails_and_one_at_it_does_not(make_world: Any) -
 def test_in_another_vault_and_in_none_only_what_was_given_is_there(world: Any, vault: str | None) -> None:
     world.conversation = replace(world.conversation, vault=VaultId(vault) if vault else None)
     world.current = world.current if vault else None
-    world.pins(Provider("p", "workspace"), Provider("t", "text", text_sha256=world.keep(b"pinned")))
+    world.pins(pinned("p", "workspace"), pinned("t", "text", text_sha256=world.keep(b"pinned")))
     kinds: list[AttachmentKind] = ["note", "folder", "tag", "active_note"]
     world.says(*(world.attachment(kind, "plan.md") for kind in kinds), world.attachment("url", "u", "page"))
     turn = world.gather()
@@ -223,7 +224,7 @@ def test_an_unknown_message_is_refused(world: Any) -> None:
 def begun(make_world: Any) -> Any:
     """A turn whose first prompt was sent; a tool's result goes on with it as `m2`."""
     world = make_world(FILES, active="work/a.md", former={"gone.md": "work/b.md"})
-    world.pins(Provider("ws", "workspace"))
+    world.pins(pinned("ws", "workspace"))
     world.says(
         world.attachment("note", "plan.md"), world.attachment("folder", "work"), world.attachment("url", "u")
     )
@@ -272,7 +273,7 @@ def test_a_note_that_turned_private_is_not_shown_again(begun: Any, path: str, is
 
 def test_a_pin_is_not_shown_again_either(make_world: Any) -> None:
     world = make_world(FILES, pins=("plan.md", "work/a.md"))
-    world.pins(Provider("open", "open-files"))
+    world.pins(pinned("open", "open-files"))
     world.says()
     world.sends(world.gather())
     world.goes_on()
@@ -299,11 +300,11 @@ EVERYTHING: list[tuple[AttachmentKind, str]] = [
     *(("selected_text", each) for each in ("", "keep/s.md#L1-L2")),
 ]
 PINS = [
-    Provider("note", "note", NoteId("keep/s.md")),
-    *(Provider(f"in {folder}", "folder", folder=folder) for folder in ("keep", "")),
-    *(Provider(kind, kind) for kind in ("workspace", "open-files", "linked-files", "recent-changes")),
-    Provider("links", "linked-files", NoteId("links.md")),
-    Provider("its links", "linked-files", NoteId("keep/s.md")),
+    pinned("note", "note", NoteId("keep/s.md")),
+    *(pinned(f"in {folder}", "folder", folder=folder) for folder in ("keep", "")),
+    *(pinned(kind, kind) for kind in ("workspace", "open-files", "linked-files", "recent-changes")),
+    pinned("links", "linked-files", NoteId("links.md")),
+    pinned("its links", "linked-files", NoteId("keep/s.md")),
 ]
 SECRET_TEXT = "---\ntitle: Canary\nid: s-1\ntags: [hush, x]\n{}---\ncanary text [[plan]] ![[canary.png]]\n"
 

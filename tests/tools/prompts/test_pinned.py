@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from support.attachments import blocks_in
 
-from workspaced_events.ids import NoteId
-from workspaced_events.projections.conversations import Provider
+from workspaced_events.ids import ConversationId, NoteId
+from workspaced_events.schema.catalogue import ContextPinned
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 from workspaced_tools.prompts.model.types import Provided
 from workspaced_tools.prompts.sources.pinned import OTHERS, provide
+
+pinned = partial(ContextPinned, conversation=ConversationId("c"))
 
 FILES = {
     "plan.md": "# The plan\n\n[[b]] [[Sea]] [again](work/b.md) [[nowhere]] [[plan]] [[#x]] ![[x.png]]\n",
@@ -35,10 +38,10 @@ def world(make_world: Any) -> Any:
 
 
 @pytest.fixture
-def given_by(world: Any) -> Callable[[Provider], str | None]:
+def given_by(world: Any) -> Callable[[ContextPinned], str | None]:
     """given_by(pin) -> its text; None where it gives nothing."""
 
-    def give(pin: Provider) -> str | None:
+    def give(pin: ContextPinned) -> str | None:
         found = provide(pin, world.reading())
         assert found.failed is None and (found.id, found.kind) == (pin.id, pin.kind)
         return world.texts(found.text_sha256) if found.text_sha256 is not None else None
@@ -46,33 +49,33 @@ def given_by(world: Any) -> Callable[[Provider], str | None]:
     return give
 
 
-Given = Callable[[Provider], str | None]
+Given = Callable[[ContextPinned], str | None]
 LINKED = "- work/b.md\n- work/deep/c.md (Sea)"
 
 
 @pytest.mark.parametrize(
     ("pin", "text"),
     [
-        (Provider("p", "text", text_sha256=" two\nlines "), " two\nlines "),
-        (Provider("p", "text", text_sha256=""), None),
-        (Provider("p", "note", NoteId("plan.md")), FILES["plan.md"]),
-        (Provider("p", "note", NoteId("Sea")), FILES["work/deep/c.md"]),
-        (Provider("p", "note", NoteId("one/Twin.md")), None),
-        (Provider("p", "folder", folder="/work/"), LINKED),
-        (Provider("p", "folder", folder="none"), None),
+        (pinned("p", "text", text_sha256=" two\nlines "), " two\nlines "),
+        (pinned("p", "text", text_sha256=""), None),
+        (pinned("p", "note", NoteId("plan.md")), FILES["plan.md"]),
+        (pinned("p", "note", NoteId("Sea")), FILES["work/deep/c.md"]),
+        (pinned("p", "note", NoteId("one/Twin.md")), None),
+        (pinned("p", "folder", folder="/work/"), LINKED),
+        (pinned("p", "folder", folder="none"), None),
         (
-            Provider("p", "workspace"),
+            pinned("p", "workspace"),
             "Active note:\n- plan.md (The plan)\nPinned notes:\n- work/deep/c.md (Sea)\n"
             "Open tabs:\n- work/b.md\n- plan.md (The plan)",
         ),
-        (Provider("p", "open-files"), f"- plan.md (The plan)\n{LINKED}"),
-        (Provider("p", "linked-files"), LINKED),
-        (Provider("p", "linked-files", NoteId("plan.md")), LINKED),
-        (Provider("p", "linked-files", NoteId("work/b.md")), None),
+        (pinned("p", "open-files"), f"- plan.md (The plan)\n{LINKED}"),
+        (pinned("p", "linked-files"), LINKED),
+        (pinned("p", "linked-files", NoteId("plan.md")), LINKED),
+        (pinned("p", "linked-files", NoteId("work/b.md")), None),
     ],
 )
 def test_a_pin_gives_its_text_or_note_or_sorted_names_each_once(
-    world: Any, given_by: Given, pin: Provider, text: str | None
+    world: Any, given_by: Given, pin: ContextPinned, text: str | None
 ) -> None:
     if pin.text_sha256 is not None:
         pin = replace(pin, text_sha256=world.keep(pin.text_sha256.encode()))
@@ -90,7 +93,7 @@ OPEN = [
 @pytest.mark.parametrize("kind", ["open-files", "linked-files"])
 def test_as_many_whole_notes_as_have_room_then_names(world: Any, kind: Any, tokens: int) -> None:
     expected = OPEN if kind == "open-files" else OPEN[1:]
-    found = provide(Provider("p", kind), world.reading(pinned_tokens=tokens))
+    found = provide(pinned("p", kind), world.reading(pinned_tokens=tokens))
     text = world.texts(found.text_sha256)
     blocks = [(path, body) for _tag, path, body in blocks_in(text)]
     assert blocks == expected[: len(blocks)]
@@ -99,16 +102,16 @@ def test_as_many_whole_notes_as_have_room_then_names(world: Any, kind: Any, toke
     assert (OTHERS in text) == bool(blocks and names) and estimate_tokens(text) <= tokens + 30
     assert tokens > 0 or not blocks
     assert tokens < 1_000 or not names
-    assert provide(Provider("p", kind), world.reading(pinned_tokens=tokens)) == found
+    assert provide(pinned("p", kind), world.reading(pinned_tokens=tokens)) == found
 
 
 # -- what was looked at --
 
 EVERY = [
-    Provider("t", "text", text_sha256="0" * 64),
-    Provider("n", "note", NoteId("plan.md")),
-    Provider("f", "folder", folder="work"),
-    *(Provider(kind, kind) for kind in ("workspace", "linked-files", "open-files", "recent-changes")),
+    pinned("t", "text", text_sha256="0" * 64),
+    pinned("n", "note", NoteId("plan.md")),
+    pinned("f", "folder", folder="work"),
+    *(pinned(kind, kind) for kind in ("workspace", "linked-files", "open-files", "recent-changes")),
 ]
 
 
@@ -140,7 +143,7 @@ def test_what_was_looked_at_is_told(world: Any) -> None:
 def test_a_name_stays_in_its_line(make_world: Any, path: str, title: str) -> None:
     world = make_world({f"{path}.md": f"---\ntitle: '{title}'\n---\n"}, active=f"{path}.md")
     for kind in ("open-files", "folder", "recent-changes"):
-        found = provide(Provider("p", kind, folder=""), world.reading())
+        found = provide(pinned("p", kind, folder=""), world.reading())
         text = world.texts(found.text_sha256)
         assert len(text.splitlines()) == 1
         assert not {"<", ">", '"', "\u202e", "\u200b"} & set(text)
@@ -152,15 +155,15 @@ def test_a_name_stays_in_its_line(make_world: Any, path: str, title: str) -> Non
 @pytest.mark.parametrize(
     ("pin", "code"),
     [
-        (Provider("p", "text"), "INVALID_ARGUMENT"),
-        (Provider("p", "text", text_sha256="0" * 64), "NOT_RECORDED"),
-        (Provider("p", "note"), "INVALID_ARGUMENT"),
-        (Provider("p", "note", NoteId("none.md")), "NOTE_NOT_FOUND"),
-        (Provider("p", "note", NoteId("Twin")), "AMBIGUOUS_REFERENCE"),
-        (Provider("p", "note", NoteId("../x.md")), "OUTSIDE_VAULT"),
-        (Provider("p", "folder"), "INVALID_ARGUMENT"),
-        (Provider("p", "linked-files", NoteId("none.md")), "NOTE_NOT_FOUND"),
+        (pinned("p", "text"), "INVALID_ARGUMENT"),
+        (pinned("p", "text", text_sha256="0" * 64), "NOT_RECORDED"),
+        (pinned("p", "note"), "INVALID_ARGUMENT"),
+        (pinned("p", "note", NoteId("none.md")), "NOTE_NOT_FOUND"),
+        (pinned("p", "note", NoteId("Twin")), "AMBIGUOUS_REFERENCE"),
+        (pinned("p", "note", NoteId("../x.md")), "OUTSIDE_VAULT"),
+        (pinned("p", "folder"), "INVALID_ARGUMENT"),
+        (pinned("p", "linked-files", NoteId("none.md")), "NOTE_NOT_FOUND"),
     ],
 )
-def test_a_provider_that_fails_says_why(world: Any, pin: Provider, code: str) -> None:
+def test_a_provider_that_fails_says_why(world: Any, pin: ContextPinned, code: str) -> None:
     assert provide(pin, world.reading()) == Provided("p", pin.kind, failed=code)

@@ -13,10 +13,10 @@ from support import golden_bodies as write
 from support.profiles import examples
 
 from workspaced_tools.prompts.model.types import Envelope
-from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.provider import OWN, Part, Request
 from workspaced_tools.prompts.providers.request import OUTPUT_TOKENS, request_of
+from workspaced_tools.prompts.providers.request import marked as with_marks
 from workspaced_tools.prompts.providers.tool_definitions import DEPTH_MAX
 
 Chat = write.Chat

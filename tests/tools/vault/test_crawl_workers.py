@@ -17,9 +17,8 @@ from support.tool_fixtures import MakeVault, later_ns
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.ports.images import NoteImage
 from workspaced_tools.ports.questions import Images
-from workspaced_tools.ports.vault import SearchQuery
+from workspaced_tools.ports.vault import NoteImage, SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index import crawl, indexer

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from support import git
 
-from workspaced_tools.vault.files.glob_rules import compile_rules
-from workspaced_tools.vault.files.idle_rules import IdleRule, idle_rules
+from workspaced_tools.vault.files.glob_rules import IdleRule, compile_rules, idle_rules
 
 PATHS = ["secret.md", "priv/a.md", "priv/b.md", "keep/deep/x.md", "Über.md", "a.md", "b.md", "a b.md", "{c,d}.md"]
 IDLE = [

@@ -16,9 +16,15 @@ from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
 from workspaced_tools.notes.note import Level
 from workspaced_tools.vault.files import glob_rules as module
 from workspaced_tools.vault.files.glob_rules import RULE_CHARS_MAX, RuleInvalid, compile_rules
-from workspaced_tools.vault.files.ignore_rules import IGNORE_BYTES_MAX, IGNORE_FILE, RULES_MAX, Policy
+from workspaced_tools.vault.files.ignore_rules import (
+    IGNORE_BYTES_MAX,
+    IGNORE_FILE,
+    RULES_MAX,
+    Policy,
+    RulesStore,
+    StoredRules,
+)
 from workspaced_tools.vault.files.safe_open import VaultRoot
-from workspaced_tools.vault.files.stored_rules import RulesStore, StoredRules
 
 PATHS = (
     *["open.md", "private/plan.md", "work/private/plan.md", "work/plan.md", "work/deep/er/plan.md", "плани/й.md"],

@@ -25,11 +25,11 @@ from workspaced_tools.limits import (
     IMAGES_SHOWN_MAX,
     SETTLE_S,
 )
-from workspaced_tools.ports.images import ImageFailure, NoteImage, NoteImages
 from workspaced_tools.ports.questions import Images
-from workspaced_tools.vault.images.targets import image_target
+from workspaced_tools.ports.vault import ImageFailure, NoteImage, NoteImages
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.index.files import file_name
+from workspaced_tools.vault.other_files import image_target
 from workspaced_tools.vault.vault import Vault
 
 HERE, BY_WORKERS = Bounds(notes=1_000, stale=1_000), Bounds(notes=0, stale=0)

@@ -19,7 +19,6 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.notes.note import Level, Note
 from workspaced_tools.ports.asking import Audience
-from workspaced_tools.ports.images import NoteImage
 from workspaced_tools.ports.questions import (
     Images,
     Incoming,
@@ -37,7 +36,7 @@ from workspaced_tools.ports.questions import (
     SharingTags,
     Similar,
 )
-from workspaced_tools.ports.vault import SearchQuery
+from workspaced_tools.ports.vault import NoteImage, SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index.crawl import Bounds

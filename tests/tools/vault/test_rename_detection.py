@@ -9,9 +9,8 @@ from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.note import StatKey
-from workspaced_tools.vault.index.changes import Changes
+from workspaced_tools.vault.index.changes import Changes, renames
 from workspaced_tools.vault.index.entries import IndexEntry, Withheld
-from workspaced_tools.vault.index.rename_detection import renames
 from workspaced_tools.vault.vault import Vault
 
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

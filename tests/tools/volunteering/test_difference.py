@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
-from workspaced_tools.volunteering.difference import Difference, difference, notes_of
-from workspaced_tools.volunteering.sight import Selected, Sight
+from workspaced_tools.volunteering.sight import Difference, Selected, Sight, difference, notes_of
 
 NAMES = ["a.md", "b.md", "c.md", "d.md", "e/a.md"]
 NO_CHANGE = Difference(looks_elsewhere=False)

@@ -8,8 +8,7 @@ from support.profiles import examples
 
 from workspaced_tools.limits import VOLUNTEERED_BYTES_MAX
 from workspaced_tools.ports.history import ChangedLines
-from workspaced_tools.volunteering.difference import Difference
-from workspaced_tools.volunteering.sight import Sight
+from workspaced_tools.volunteering.sight import Difference, Sight
 from workspaced_tools.volunteering.wording import Form, SelectedText, block, changed_lines_of, whole_lines
 
 names = st.text(min_size=1, max_size=300) | st.sampled_from(

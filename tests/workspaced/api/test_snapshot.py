@@ -12,8 +12,7 @@ from support.profiles import examples
 
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, Planned, admit
-from workspaced_events.journal.shown_views import ShownViews
-from workspaced_events.journal.view_diff import Snapshot, SnapshotTab, checked, differences
+from workspaced_events.journal.view_diff import ShownViews, Snapshot, SnapshotTab, checked, differences
 from workspaced_events.limits import TEMPORARY_TABS_MAX
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState

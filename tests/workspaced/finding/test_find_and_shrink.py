@@ -13,7 +13,7 @@ from support.stored_logs import as_export
 
 from workspaced.cli import run
 from workspaced.finding.command import bundle_of
-from workspaced_events.finding.reduced_log import ReducedLog
+from workspaced_events.finding.shrink import ReducedLog
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.replay.log_slice import cut
 from workspaced_events.replay.open import open_source

@@ -37,17 +37,13 @@ def symbols(grammar: Grammar, source: bytes) -> list[Symbol]:
     """The definitions in the order of the text, as deep as they stand in one another."""
     found: list[Symbol] = []
     around: list[int] = []
-    for (begin, end), (kind, name, line) in sorted(_definitions(grammar, source).items(), key=_outer_first):
+    defined = _definitions(grammar, source).items()
+    for (begin, end), (kind, name, line) in sorted(defined, key=lambda each: (each[0][0], -each[0][1])):
         while around and around[-1] <= begin:
             around.pop()
         found.append(Symbol(name, kind, line, len(around) + 1))
         around.append(end)
     return found[:_OUTLINE_SYMBOLS_MAX]
-
-
-def _outer_first(found: tuple[tuple[int, int], object]) -> tuple[int, int]:
-    begin, end = found[0]
-    return begin, -end
 
 
 def _definitions(grammar: Grammar, source: bytes) -> dict[tuple[int, int], tuple[str, str, int]]:

@@ -95,9 +95,14 @@ def plan(command: UseMemory, folder: SharedFolder) -> Planned:
     path = parts_of(command.path)
     match command.command:
         case "view":
-            return _view(path, folder)
+            if folder.is_folder(path):
+                return Planned(MemoryAnswer(shown(path), files=listing(folder, path)))
+            return Planned(MemoryAnswer(shown(path), folder.text(path)))
         case "create":
-            return _create(path, command.text, folder)
+            content = _content(_a_file(path), command.text)
+            _check_free(path, folder)
+            _check_room(folder, path, content)
+            return Planned(MemoryAnswer(shown(path)), (Change(path, None, content),))
         case "str_replace":
             text = folder.text(_a_file(path))
             return _edit(path, text, replaced(text, command.old, command.text, shown(path)), folder)
@@ -105,7 +110,8 @@ def plan(command: UseMemory, folder: SharedFolder) -> Planned:
             text = folder.text(_a_file(path))
             return _edit(path, text, inserted(text, command.line, command.text), folder)
         case "delete":
-            return _delete(path, folder)
+            found = _files_at(_not_the_root(path), folder)
+            return Planned(MemoryAnswer(shown(path)), tuple(Change(each, gone, None) for each, gone in found))
         case "rename":
             return _rename(path, parts_of(command.to), folder)
 
@@ -115,29 +121,11 @@ def listing(folder: SharedFolder, path: Parts = ()) -> tuple[MemoryFile, ...]:
     return tuple(MemoryFile(shown(each.path), each.size) for each in folder.files(path))
 
 
-def _view(path: Parts, folder: SharedFolder) -> Planned:
-    if folder.is_folder(path):
-        return Planned(MemoryAnswer(shown(path), files=listing(folder, path)))
-    return Planned(MemoryAnswer(shown(path), folder.text(path)))
-
-
-def _create(path: Parts, text: str, folder: SharedFolder) -> Planned:
-    content = _content(_a_file(path), text)
-    _check_free(path, folder)
-    _check_room(folder, path, content)
-    return Planned(MemoryAnswer(shown(path)), (Change(path, None, content),))
-
-
 def _edit(path: Parts, text: str, edited: Edited, folder: SharedFolder) -> Planned:
     content = _content(path, edited.text)
     _check_room(folder, path, content)
     answer = MemoryAnswer(shown(path), edited.text, lines=edited.lines)
     return Planned(answer, (Change(path, text.encode(), content),))
-
-
-def _delete(path: Parts, folder: SharedFolder) -> Planned:
-    found = _files_at(_not_the_root(path), folder)
-    return Planned(MemoryAnswer(shown(path)), tuple(Change(each, content, None) for each, content in found))
 
 
 def _rename(path: Parts, to: Parts, folder: SharedFolder) -> Planned:

@@ -70,14 +70,27 @@ class _Finder:
     def run(self) -> list[Fence]:
         place = self.start
         while (hit := _RUN.search(self.text, place, self.end)) is not None:
-            line_start = max(self.start, self.text.rfind("\n", self.start, hit.start()) + 1)
-            line_end = self.text.find("\n", hit.end(), self.end)
+            run_start, run_end = hit.span()
+            line_start = max(self.start, self.text.rfind("\n", self.start, run_start) + 1)
+            line_end = self.text.find("\n", run_end, self.end)
             line_end = self.end if line_end < 0 else line_end
             self.leave_quote(line_start)
             if self.open is None:
-                self.try_open(line_start, hit.start(), hit.end(), line_end)
+                lead = _LEAD.fullmatch(self.text, line_start, run_start)
+                ticks = self.text[run_start] == "`" and self.text.find("`", run_end, line_end) >= 0
+                if lead is not None and not ticks:
+                    line = _MARKS.sub(" ", lead[0]) + self.text[run_start:run_end]
+                    info = self.text[run_end : min(line_end, run_end + _INFO_CHARS)].rstrip()
+                    self.begin(Fence(line_start, run_end, -1, -1, line, f"{line}{info}"), line_start)
             else:
-                self.try_close(self.open, line_start, hit.start(), hit.end(), line_end)
+                before = self.text[line_start:run_start].strip(" \t>")
+                rest = self.text[run_end:line_end].strip()
+                run = self.open.line.lstrip(" \t>")
+                if not before and not rest and self.text[run_start] == run[0] and run_end - run_start >= len(run):
+                    self.found.append(
+                        self.open._replace(closing_start=line_start, end=self.before_break(line_end))
+                    )
+                    self.open = None
             place = line_end
         self.leave_quote(self.end)
         if self.open is not None:
@@ -94,22 +107,6 @@ class _Finder:
         """Closes a quoted fence whose quote ended before `place`."""
         if self.open is not None and ">" in self.open.line and self.quote_end < place:
             self.found.append(self.open._replace(closing_start=self.quote_end, end=self.quote_end))
-            self.open = None
-
-    def try_open(self, line_start: int, run_start: int, run_end: int, line_end: int) -> None:
-        lead = _LEAD.fullmatch(self.text, line_start, run_start)
-        ticks = self.text[run_start] == "`" and self.text.find("`", run_end, line_end) >= 0
-        if lead is not None and not ticks:
-            line = _MARKS.sub(" ", lead[0]) + self.text[run_start:run_end]
-            info = self.text[run_end : min(line_end, run_end + _INFO_CHARS)].rstrip()
-            self.begin(Fence(line_start, run_end, -1, -1, line, f"{line}{info}"), line_start)
-
-    def try_close(self, fence: Fence, line_start: int, run_start: int, run_end: int, line_end: int) -> None:
-        lead = self.text[line_start:run_start].strip(" \t>")
-        rest = self.text[run_end:line_end].strip()
-        run = fence.line.lstrip(" \t>")
-        if not lead and not rest and self.text[run_start] == run[0] and run_end - run_start >= len(run):
-            self.found.append(fence._replace(closing_start=line_start, end=self.before_break(line_end)))
             self.open = None
 
     def before_break(self, line_end: int) -> int:

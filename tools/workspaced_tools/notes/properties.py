@@ -122,7 +122,12 @@ class _Reader:
     def _scalar(self, event: Any) -> Any:
         text: str = event.value
         if "[[" in text:
-            self._find_links(text, _at(event), _end(event))
+            start, end = _at(event), _end(event)
+            found = list(_WIKILINK.finditer(text))
+            places = list(_WIKILINK.finditer(self._text, start, end))
+            for number, link in enumerate(found):
+                exact = places[number].span() if len(places) == len(found) else (start, end)
+                self._add_link(link[1], *exact)
         return _plain(text) if event.implicit[0] else text
 
     def _list(self, event: Any) -> list[Any]:
@@ -154,14 +159,6 @@ class _Reader:
         self._path.append(name)
         if len(self._path) > FRONT_MATTER_DEPTH_MAX:
             raise Unreadable(f"values stand more than {FRONT_MATTER_DEPTH_MAX} deep", _at(event))
-
-    def _find_links(self, text: str, start: int, end: int) -> None:
-        """Adds the links in a scalar that stands between two offsets."""
-        found = list(_WIKILINK.finditer(text))
-        places = list(_WIKILINK.finditer(self._text, start, end))
-        for number, link in enumerate(found):
-            exact = places[number].span() if len(places) == len(found) else (start, end)
-            self._add_link(link[1], *exact)
 
     def _add_link(self, written: str, start: int, end: int) -> None:
         self._links.append(PropertyLink(".".join(filter(None, self._path)), written, start, end))

@@ -123,13 +123,22 @@ def _best_line(lines: Sequence[str], terms: Sequence[Term], first: int) -> tuple
         if not _hold_any(several, terms):
             continue
         for number, line in enumerate(several, start=first + start):
-            worth = _worth(search_form(line), terms)
+            # Each term that the line holds counts more than how well it holds the others.
+            text = search_form(line)
+            kinds = (kind_of(term.text, text, whole=term.whole) for term in terms if term.text in text)
+            worth = sum(_worth_of(kind) for kind in kinds if kind is not None)
             if worth > best_worth:
                 best, best_worth, best_at = line, worth, number
         if best_worth == len(terms) * _worth_of(Kind.WHOLE):
             break
     if not best_worth:
-        return _over_two_lines(lines, terms, first)
+        # The first line in which a phrase begins that goes on in the next line.
+        phrases = [term.text for term in terms if " " in term.text]
+        for number, (line, following) in enumerate(pairwise(lines) if phrases else (), start=first):
+            both = search_form(f"{line} {following}")
+            if any(phrase in both for phrase in phrases):
+                return number, line.strip()[-SNIPPET_CHARS_MAX:].strip()
+        return 1, ""
     return best_at, _around(best, terms)
 
 
@@ -141,24 +150,8 @@ def _hold_any(lines: Sequence[str], terms: Sequence[Term]) -> bool:
     return any(term.text in text for term in terms)
 
 
-def _worth(text: str, terms: Sequence[Term]) -> int:
-    """How well a line shows the terms: each that it holds counts more than how well it holds the others."""
-    kinds = (kind_of(term.text, text, whole=term.whole) for term in terms if term.text in text)
-    return sum(_worth_of(kind) for kind in kinds if kind is not None)
-
-
 def _worth_of(kind: Kind) -> int:
     return 100 - kind
-
-
-def _over_two_lines(lines: Sequence[str], terms: Sequence[Term], first: int) -> tuple[int, str]:
-    """The first line in which a phrase begins that goes on in the next line."""
-    phrases = [term.text for term in terms if " " in term.text]
-    for number, (line, following) in enumerate(pairwise(lines) if phrases else (), start=first):
-        both = search_form(f"{line} {following}")
-        if any(phrase in both for phrase in phrases):
-            return number, line.strip()[-SNIPPET_CHARS_MAX:].strip()
-    return 1, ""
 
 
 def _around(line: str, terms: Sequence[Term]) -> str:

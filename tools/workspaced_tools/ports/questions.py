@@ -21,16 +21,16 @@ from ..notes.name_keys import stem, without_case, without_ending
 from ..notes.name_only import name_known, name_only
 from ..notes.note import Note, NoteFailure
 from .history import ChangedLines, VersionAt
-from .images import NoteImages
+from .manifest import ShownManifest
 from .memory import MemoryAnswer, MemoryVerb
 from .peers import LinkedMachines
-from .prompts import ShownManifest
 from .vault import (
     Found,
     IncomingLinks,
     LinkTarget,
     MemberNotes,
     NamesFound,
+    NoteImages,
     NoteRef,
     Resolution,
     SearchQuery,

@@ -19,7 +19,7 @@ recording.
 import re
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -58,11 +58,10 @@ from ..code.outline import CodeOutline, Symbol
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
 from ..notes.note import NoteFailure
-from ..ports.images import IMAGE_NOT_SENT, ImageFailure
 from ..ports.manifest import ManifestEntry, ManifestLayer
 from ..ports.peers import Machine
-from ..ports.questions import LinesChanged, VersionOf
-from ..ports.vault import NameHit, Resolution
+from ..ports.questions import LinesChanged, LinkTargets, Names, Question, Read, VersionOf
+from ..ports.vault import IMAGE_NOT_SENT, ImageFailure, LinkTarget, NameHit, Resolution
 from ..recording.format import (
     Exchange,
     Raised,
@@ -71,16 +70,25 @@ from ..recording.format import (
     RecordedRead,
     RecordedVersion,
     Recording,
+    ResultHead,
     arguments_of,
     read_recording,
 )
-from ..replay.call_replay import ANSWER_TYPES, Notes, replay_answer
+from ..replay.call_replay import (
+    ANSWER_TYPES,
+    Answers,
+    Key,
+    Notes,
+    answer_of,
+    key_of,
+    raise_or_return,
+    replay_answer,
+)
 from ..replay.verify import Moments, StateNotRetained
 from ..tools.registry import EVERY_TOOL
 from ..tools.tool import normalised
 from ..volunteering.editor import HIDDEN
 from ..volunteering.tool import VOLUNTEER, text_told
-from .rephrased_answers import Rephrased
 
 _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     ActiveNote: frozenset({"since"}),
@@ -206,7 +214,8 @@ class _Redaction:
             raise StateNotRetained
         visits = partial(moments.visits_at, called.tail)
         result = replay_answer(answers, called, recording, state, visits)
-        if _outcome(result) != (original.ok, self._code(original.result_sha256)):
+        code = self._code(original.result_sha256)
+        if msgspec.json.decode(result, type=ResultHead) != ResultHead(original.ok, code):
             raise NotRecorded("The call came out otherwise")
         inputs = msgspec.json.encode(replace(recording, caller=called.caller, asked=tuple(answers.asked)))
         given = result
@@ -226,7 +235,7 @@ class _Redaction:
         result = self._blob(result_sha256)
         if result is None:
             raise NotRecorded("The answer is not kept")
-        return _outcome(result)[1]
+        return msgspec.json.decode(result, type=ResultHead).code
 
     def _selected(self, name: str | None) -> str | None:
         """The name of the redacted blob of a selection's text; a pseudonym of the name if the blob is not kept."""
@@ -391,16 +400,6 @@ def redacted_markdown(text: Callable[[str], str], note: str) -> str:
     return "".join(parts) + text(note[body:])
 
 
-class _Result(msgspec.Struct):
-    success: bool
-    code: str | None = None
-
-
-def _outcome(result: bytes) -> tuple[bool, str | None]:
-    found = msgspec.json.decode(result, type=_Result)
-    return found.success, found.code
-
-
 def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments that stay, because they are enumerated words, numbers as text, moments or ranges of lines."""
     properties = _TOOLS[tool].input_schema["properties"] if tool in _TOOLS else {}
@@ -443,3 +442,64 @@ def under_pseudonyms(part: Slice) -> Iterator[Redacted]:
     """
     with tempfile.TemporaryDirectory(prefix="workspaced-") as directory:
         yield redact(part, Pseudonyms(secrets.token_bytes(KEY_BYTES)), EvictableBlobStore(Path(directory)))
+
+
+_ITEMWISE: Final = frozenset({Read.name, Names.name, LinkTargets.name})
+"""The questions whose last field is a list, and whose answer is a list of the same length."""
+_NO_TARGET: Final = msgspec.json.encode(LinkTarget(None))
+_RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class Rephrased(Answers):
+    """As `Answers`, but a question that the call did not ask gets the answer of a similar question.
+
+    The answer to an itemwise question is put together from the recorded answers to its items, in any order. For
+    another question, the n-th question of a name gets the answer of the n-th recorded one.
+    """
+
+    def __init__(self, asked: Sequence[Exchange], notes: Notes) -> None:
+        super().__init__((), notes)
+        self.asked: list[Exchange] = []
+        """The questions asked so far with their answers: the exchanges of the new recording."""
+        self._notes = notes
+        self._same: dict[Key, list[Exchange]] = {}
+        self._alike: dict[str, list[Exchange]] = {}
+        self._items: dict[tuple[str, bytes, bytes], bytes] = {}
+        for exchange in asked:
+            self._same.setdefault((exchange.ask, bytes(exchange.question)), []).append(exchange)
+            self._alike.setdefault(exchange.ask, []).append(exchange)
+            if exchange.ask in _ITEMWISE and exchange.raised is None:
+                about, items = _about_and_items(bytes(exchange.question))
+                for item, answer in zip(items, _RAWS.decode(exchange.answer), strict=True):
+                    self._items.setdefault((exchange.ask, about, item), bytes(answer))
+
+    def to(self, question: Question[Any]) -> Any:
+        exchange = self._found(*key_of(question))
+        self.asked.append(exchange)
+        return raise_or_return(answer_of(exchange, self._notes))
+
+    def _found(self, name: str, question: bytes) -> Exchange:
+        left = self._same.get((name, question))
+        if left is not None:
+            return left.pop(0) if len(left) > 1 else left[0]
+        alike = self._alike.get(name)
+        if alike is None:
+            raise NotRecorded(f"The call asked for no {name}", hint="The tool reads something else.")
+        if name in _ITEMWISE:
+            return Exchange(name, msgspec.Raw(question), self._item_answers(name, question))
+        asked = sum(exchange.ask == name for exchange in self.asked)
+        return replace(alike[min(asked, len(alike) - 1)], question=msgspec.Raw(question))
+
+    def _item_answers(self, name: str, question: bytes) -> msgspec.Raw:
+        about, items = _about_and_items(question)
+        answers = [self._items.get((name, about, item)) for item in items]
+        if name == LinkTargets.name:
+            answers = [answer or _NO_TARGET for answer in answers]
+        if None in answers:
+            raise NotRecorded(f"The call asked for no such {name}", hint="The tool reads something else.")
+        return msgspec.Raw(b"[" + b",".join(answer for answer in answers if answer is not None) + b"]")
+
+
+def _about_and_items(question: bytes) -> tuple[bytes, list[bytes]]:
+    *about, items = _RAWS.decode(question)
+    return b",".join(map(bytes, about)), [bytes(item) for item in _RAWS.decode(items)]

@@ -13,8 +13,8 @@ from workspaced_events.schema.catalogue import Sharing, ToolCalled
 
 from ..errors import NotKept, NotRecorded
 from ..notes.note import NoteFailure, StatKey
-from ..ports.images import ImageFailure
 from ..ports.questions import Question
+from ..ports.vault import ImageFailure
 
 VERSION: Final = 1
 Blob = Callable[[str], bytes | None]
@@ -132,6 +132,13 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     also_at: tuple[int, ...] = ()
     repeats: Repeats | None = None
     """The answer is that of another log's call, whose recording this is; no tool ran. None: a tool ran."""
+
+
+class ResultHead(msgspec.Struct, frozen=True):
+    """How a call came out, in the JSON of its result."""
+
+    success: bool
+    code: str | None = None
 
 
 def refused(error: Raised, caller: str) -> bytes:

@@ -29,6 +29,7 @@ from .format import (
     RecordedRead,
     RecordedVersion,
     Recording,
+    ResultHead,
     arguments_of,
     read_recording,
 )
@@ -104,15 +105,11 @@ class Listed(msgspec.Struct, frozen=True, rename="camel"):
     """Whether the answer is kept."""
 
 
-class _Failure(msgspec.Struct):
-    code: str | None = None
-
-
 def listed(event: Event, blob: Blob) -> Listed:
     """The list entry of a call."""
     called: ToolCalled = event.data
     result = result_of(called, blob)
-    code = msgspec.json.decode(result, type=_Failure).code if result is not None and not called.ok else None
+    code = msgspec.json.decode(result, type=ResultHead).code if result is not None and not called.ok else None
     return Listed(
         seq=event.seq,
         time=event.time,

@@ -22,10 +22,9 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from ..notes.name_only import NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.asking import VaultPort
-from ..ports.images import ImageFailure, NoteImage, NoteImages
 from ..ports.peers import LinkedMachines
 from ..ports.questions import Images, Question, R, Read, VersionOf, Visits
-from ..ports.vault import Resolution
+from ..ports.vault import ImageFailure, NoteImage, NoteImages, Resolution
 from ..ports.view import View
 from ..sharing.gate import SharedVault
 from .format import (
@@ -192,23 +191,18 @@ def _exchange(question: Question[Any], answer: Any, keep: Keep) -> Exchange:
             notes, seen = dict.fromkeys(visit.note for visit in every), {visit.note for visit in shared}
             encoded = msgspec.json.encode(positions_left_out(notes, seen) if shared is not every else ())
         case Images():
-            encoded = msgspec.json.encode(_recorded_images(answer, keep))
+            images: list[RecordedImage | ImageFailure] = []
+            for each in answer.images:
+                if isinstance(each, NoteImage):
+                    keep(each.content, each.sha256)
+                    size = each.width, each.height
+                    images.append(RecordedImage(each.path, each.media_type, each.sha256, *size, each.scaled))
+                else:
+                    images.append(each)
+            encoded = msgspec.json.encode(RecordedImages(tuple(images), answer.total))
         case _:
             encoded = msgspec.json.encode(answer)
     return Exchange(name, asked, msgspec.Raw(encoded))
-
-
-def _recorded_images(answer: NoteImages, keep: Keep) -> RecordedImages:
-    """The answer without the images' bytes, which go to `keep`."""
-    images: list[RecordedImage | ImageFailure] = []
-    for each in answer.images:
-        if isinstance(each, NoteImage):
-            keep(each.content, each.sha256)
-            size = each.width, each.height
-            images.append(RecordedImage(each.path, each.media_type, each.sha256, *size, each.scaled))
-        else:
-            images.append(each)
-    return RecordedImages(tuple(images), answer.total)
 
 
 def _recorded_read(found: Note | NoteFailure, keep: Keep) -> bytes:

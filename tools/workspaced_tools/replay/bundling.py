@@ -12,15 +12,7 @@ from workspaced_events.projections.conversations import blobs_named
 from workspaced_events.projections.note_visibility import without_visibility
 from workspaced_events.replay.bundle import Manifest, Versions, write_bundle
 from workspaced_events.replay.log_slice import Slice
-from workspaced_events.schema.catalogue import (
-    ArtifactRecorded,
-    ConversationBranched,
-    ConversationData,
-    MessageData,
-    PromptAssembled,
-    SelectionChanged,
-    ToolCalled,
-)
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Images
 from workspaced_tools.prompts.model.sent_turn import SentTurn
@@ -75,7 +67,7 @@ def make_bundle(
 def _notes_told(part: Slice) -> Iterator[NoteId]:
     """The notes whose texts the recordings of a part hold."""
     for event in part.events:
-        if isinstance(event.data, ToolCalled) and event.data.inputs_sha256 is not None:
+        if isinstance(event.data, c.ToolCalled) and event.data.inputs_sha256 is not None:
             recording = _recording(part, event.data.inputs_sha256)
             for exchange in recording.asked if recording is not None else ():
                 yield from (each.id for each in notes_read(exchange) if isinstance(each, RecordedNote))
@@ -88,9 +80,9 @@ def named_blobs(part: Slice) -> Iterator[str]:
             yield vault.selection.text_sha256
     for event in part.events:
         data = event.data
-        if isinstance(data, SelectionChanged) and data.text_sha256 is not None:
+        if isinstance(data, c.SelectionChanged) and data.text_sha256 is not None:
             yield data.text_sha256
-        elif isinstance(data, ToolCalled) and data.inputs_sha256 is not None:
+        elif isinstance(data, c.ToolCalled) and data.inputs_sha256 is not None:
             yield data.inputs_sha256
             yield data.result_sha256
             if data.arguments_sha256 is not None:
@@ -103,12 +95,12 @@ def conversation_blobs(part: Slice) -> Iterator[str]:
     """The blobs that the part's conversations name, and those needed to rebuild its prompts."""
     mentioned = set()
     for event in part.events:
-        if isinstance(event.data, ArtifactRecorded | MessageData | ConversationData):
+        if isinstance(event.data, c.ArtifactRecorded | c.MessageData | c.ConversationData):
             yield from blobs_named(event.data)
             mentioned.add(getattr(event.data, "conversation", None))
-        if isinstance(event.data, ConversationBranched):
+        if isinstance(event.data, c.ConversationBranched):
             mentioned.add(event.data.origin)
-        if isinstance(event.data, PromptAssembled):
+        if isinstance(event.data, c.PromptAssembled):
             yield from _texts_of(part, event.data.inputs_sha256, Turn)
             if event.data.turn_sha256 is not None:
                 yield from _texts_of(part, event.data.turn_sha256, SentTurn)

@@ -4,9 +4,7 @@ The same tool runs over a `View` that returns the recorded answers. A tool that 
 recording gets `NOT_RECORDED`, and its answer differs; verification of a log finds such differences.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from threading import Lock
 from typing import Any, Final, get_args
 
 import msgspec
@@ -23,11 +21,12 @@ from workspaced_events.schema.catalogue import ToolCalled
 
 from .. import errors
 from ..errors import NotKept, NotRecorded, ToolError
+from ..latest_used import LatestUsed
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt
-from ..ports.images import ImageFailure, NoteImage, NoteImages
 from ..ports.questions import Images, Question, R, Read, SharedBy, VersionOf, Visits
+from ..ports.vault import ImageFailure, NoteImage, NoteImages
 from ..ports.view import View
 from ..recording.format import (
     SWEPT,
@@ -61,10 +60,10 @@ class Notes:
 
     def __init__(self, blob: Blob) -> None:
         self._blob = blob
-        self._known: OrderedDict[RecordedNote, Note] = OrderedDict()
-        """In the order of last use, the oldest first."""
-        self._bytes = 0
-        self._lock = Lock()
+        # A note that is larger than all may be is kept alone.
+        self._known = LatestUsed[RecordedNote, Note](
+            _NOTES_BYTES_MAX, lambda note: min(len(note.source) + _NOTE_OVERHEAD_BYTES, _NOTES_BYTES_MAX)
+        )
 
     def note(self, kept: RecordedNote) -> Note:
         """The recorded version of a note.
@@ -72,24 +71,13 @@ class Notes:
         Raises:
             NotRecorded: its text is no longer kept.
         """
-        with self._lock:
-            note = self._known.get(kept)
-            if note is not None:
-                self._known.move_to_end(kept)
-                return note
+        if (known := self._known.get(kept)) is not None:
+            return known
         text = self._blob(kept.text)
         if text is None:
             raise NotKept(f"The text of {kept.id} as it was read is not kept", hint=SWEPT)
         file = kept.id, kept.stat, kept.birth_ns, kept.sha256
-        note = Note(*file, text, kept.warnings, pages=kept.pages)
-        with self._lock:
-            if kept not in self._known:
-                self._known[kept] = note
-                self._bytes += len(text) + _NOTE_OVERHEAD_BYTES
-            while self._bytes > _NOTES_BYTES_MAX and len(self._known) > 1:
-                _kept, oldest = self._known.popitem(last=False)
-                self._bytes -= len(oldest.source) + _NOTE_OVERHEAD_BYTES
-        return note
+        return self._known.put(kept, Note(*file, text, kept.warnings, pages=kept.pages))
 
     def images(self, kept: RecordedImages) -> NoteImages:
         """The recorded images of a note, read from their blobs.

@@ -293,7 +293,11 @@ class Past:
                 if (note := self._name(kept.id)) is not None:
                     self._seen.setdefault(note, []).append((event, kept))
         for note, ref in reads.names:
-            self._take_name(note, ref)
+            now = self._name(note)
+            if ref is None:
+                self._know(note, NoteFailure(note, NoteNotFound.code, _GONE))
+            elif now == note and now not in self._facts:  # a rename may have changed the title
+                self._titles.setdefault(now, ref.title)
 
     def _compare(self, kept: RecordedNote | NoteFailure) -> None:
         """Detects that the vault changed, from a later call that read another version of the note."""
@@ -302,13 +306,6 @@ class Past:
         if isinstance(later, RecordedNote | NoteFailure):
             self._recounted |= type(kept) is not type(later)
             self._moved |= _stat(kept) != _stat(later)
-
-    def _take_name(self, note: NoteId, ref: NoteRef | None) -> None:
-        now = self._name(note)
-        if ref is None:
-            self._know(note, NoteFailure(note, NoteNotFound.code, _GONE))
-        elif now == note and now not in self._facts:  # after a rename the title may come from the new file name
-            self._titles.setdefault(now, ref.title)
 
     def _know(self, called: NoteId, fact: Fact) -> None:
         """Adds a fact about the note with that earlier path, unless a newer fact is known."""

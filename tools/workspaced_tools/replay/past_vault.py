@@ -16,26 +16,19 @@ from workspaced_events.replay.log_cursor import Moment
 
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..notes.note import Note, NoteFailure
+from ..ports import questions as q
 from ..ports.asking import UNASKED, Audience
 from ..ports.history import SWITCHED_ON, VersionAt
-from ..ports.images import NoteImages
-from ..ports.questions import (
-    Images,
-    Incoming,
-    IndexState,
-    LinkTargets,
-    Names,
-    NoteCount,
-    Outline,
-    Question,
-    R,
-    Read,
-    Resolve,
-    ResolveFrom,
-    Search,
-    VersionOf,
+from ..ports.vault import (
+    Found,
+    IncomingLinks,
+    LinkTarget,
+    MemberNotes,
+    NoteImages,
+    NoteRef,
+    Resolution,
+    VaultOverview,
 )
-from ..ports.vault import Found, IncomingLinks, LinkTarget, MemberNotes, NoteRef, Resolution, VaultOverview
 from .past_facts import NotAsked, Past, named_in
 from .recorded_reads import Recordings
 
@@ -65,34 +58,35 @@ class PastVault:
         self._withheld_image = withheld_image
         self._some_withheld = some_withheld
 
-    def ask(self, question: Question[R], _state: VaultState, _audience: Audience = UNASKED) -> R:
+    def ask(self, question: q.Question[q.R], _state: VaultState, _audience: Audience = UNASKED) -> q.R:
         answer: Any
         match question:
-            case Read():
+            case q.Read():
                 answer = self._read_all(question)
-            case Names():
+            case q.Names():
                 answer = self._names(question)
-            case Resolve():
+            case q.Resolve():
                 answer = self._resolve(question)
-            case ResolveFrom():
+            case q.ResolveFrom():
                 answer = self._resolve_from(question)
-            case Images():
+            case q.Images():
                 answer = self._images(question)
-            case Outline() if self._withheld(question.note):
+            case q.Outline() if self._withheld(question.note):
                 raise self._past.nobody_asked(question)
-            case NoteCount():
-                answer = self._note_count(question)
-            case IndexState():
+            case q.NoteCount() if self._some_withheld:
+                answer = None
+            case q.NoteCount() | q.IndexState():
                 try:
-                    answer = str(self._past.own(question))
+                    answer = self._past.own(question)
                 except NotAsked:
-                    answer = self._past.index_state()
+                    is_count = isinstance(question, q.NoteCount)
+                    answer = self._past.note_count() if is_count else self._past.index_state()
             case _:
                 answer = self._answer(question)
-        result: R = answer
+        result: q.R = answer
         return result
 
-    def _read_all(self, question: Read) -> list[Note | NoteFailure]:
+    def _read_all(self, question: q.Read) -> list[Note | NoteFailure]:
         try:
             found: list[Note | NoteFailure] = self._past.own(question)
         except NotAsked:
@@ -107,7 +101,7 @@ class PastVault:
         except NotRecorded as error:
             return NoteFailure(note, NotRecorded.code, f"{error.message}.")
 
-    def _names(self, question: Names) -> list[NoteRef | None]:
+    def _names(self, question: q.Names) -> list[NoteRef | None]:
         try:
             found: list[NoteRef | None] = self._past.own(question)
         except NotAsked:
@@ -118,7 +112,7 @@ class PastVault:
         title = self._past.title(note) if not self._withheld(note) else None
         return NoteRef(note, title, note) if title is not None else None
 
-    def _resolve(self, question: Resolve) -> Resolution:
+    def _resolve(self, question: q.Resolve) -> Resolution:
         try:
             found: Resolution = self._shown(question, self._past.own(question))
             return found
@@ -135,7 +129,7 @@ class PastVault:
                 return Resolution(ref, "path")
         raise self._past.nobody_asked(question)
 
-    def _resolve_from(self, question: ResolveFrom) -> Resolution:
+    def _resolve_from(self, question: q.ResolveFrom) -> Resolution:
         """
         Raises:
             NotRecorded: as `_answer`, or the note that the reference stands in is withheld at present.
@@ -152,7 +146,7 @@ class PastVault:
         shown: Resolution = self._shown(question, found)
         return shown
 
-    def _images(self, question: Images) -> NoteImages:
+    def _images(self, question: q.Images) -> NoteImages:
         """Only the call at the moment knows: no event tells when an image changed.
 
         Raises:
@@ -167,16 +161,7 @@ class PastVault:
             raise self._past.nobody_asked(question)
         return found
 
-    def _note_count(self, question: NoteCount) -> int | None:
-        if self._some_withheld:
-            return None
-        try:
-            count: int | None = self._past.own(question)
-        except NotAsked:
-            count = self._past.note_count()
-        return count
-
-    def _answer(self, question: Question[Any]) -> Any:
+    def _answer(self, question: q.Question[Any]) -> Any:
         """
         Raises:
             NotRecorded: no call asked the question, or the answer names or may count a note that is withheld now.
@@ -189,7 +174,7 @@ class PastVault:
             raise self._past.nobody_asked(question)
         return answer
 
-    def _shown(self, question: Question[Any], answer: Any) -> Any:
+    def _shown(self, question: q.Question[Any], answer: Any) -> Any:
         """
         Raises:
             NotRecorded: the answer names a note that is withheld now. The message is that of `nobody_asked`.
@@ -200,12 +185,12 @@ class PastVault:
         return answer
 
 
-def _meant_by(question: Question[Any], answer: Any) -> set[NoteId]:
+def _meant_by(question: q.Question[Any], answer: Any) -> set[NoteId]:
     """The notes that the question itself asks for."""
     match question, answer:
-        case ((LinkTargets(note) | Incoming(note)), _):
+        case ((q.LinkTargets(note) | q.Incoming(note)), _):
             return {note}
-        case Search(), Found(hits):
+        case q.Search(), Found(hits):
             return {hit.note.id for hit in hits}
         case _, Resolution(NoteRef(note)):
             return {note}
@@ -250,7 +235,7 @@ class PastVersions:
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
         present = Past(self._events, self._recordings, self._vault, self._moment)
         try:
-            found: VersionAt = present.own(VersionOf(note, since, current))
+            found: VersionAt = present.own(q.VersionOf(note, since, current))
         except NotAsked:
             return self._version(present, note, since, current)
         return found

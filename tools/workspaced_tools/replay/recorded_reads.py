@@ -6,9 +6,7 @@ instead of time, and includes cached recordings, so that the same question about
 answer.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
-from threading import Lock
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,6 +16,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import ToolCalled
 
 from ..errors import NotRecorded, ReadFailed
+from ..latest_used import LatestUsed
 from ..notes.note import NoteFailure
 from ..ports.questions import Names, Read, Resolve
 from ..ports.vault import NoteRef, Resolution
@@ -77,10 +76,8 @@ class Recordings:
         """`check` is called before each look-up. It raises if the caller no longer waits for the answer."""
         self._blob = blob
         self._check = check
-        self._known: OrderedDict[str, tuple[RecordedReads | None, int]] = OrderedDict()
-        """With the size of each in bytes, in the order of last use, the oldest first."""
-        self._known_bytes = 0
-        self._lock = Lock()
+        self._known = LatestUsed[str, tuple[RecordedReads | None, int]](_KEPT_BYTES_MAX, _memory_bytes)
+        """With the size of each in bytes."""
         self.notes = Notes(blob)
 
     def text(self, sha256: str) -> str | None:
@@ -101,13 +98,7 @@ class Recordings:
         if name is None:
             return None
         self._check()
-        with self._lock:
-            found = self._known.get(name)
-            if found is not None:
-                self._known.move_to_end(name)
-        if found is None:
-            found = self._read(name)
-            self._keep(name, found)
+        found = self._known.get(name) or self._known.put(name, self._read(name))
         if budget is not None:
             budget.take(found[1])
         return found[0]
@@ -122,15 +113,6 @@ class Recordings:
             return decode_reads(recording) if whole else None, len(content)
         except (LogDamaged, NotRecorded, msgspec.MsgspecError):
             return None, len(content)
-
-    def _keep(self, name: str, found: tuple[RecordedReads | None, int]) -> None:
-        with self._lock:
-            if name not in self._known:
-                self._known_bytes += _memory_bytes(found)
-            self._known[name] = found
-            while self._known_bytes > _KEPT_BYTES_MAX:
-                _name, oldest = self._known.popitem(last=False)
-                self._known_bytes -= _memory_bytes(oldest)
 
 
 def _memory_bytes(found: tuple[RecordedReads | None, int]) -> int:

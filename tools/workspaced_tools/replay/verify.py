@@ -25,21 +25,14 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.position import Position, feed_until
 from workspaced_events.replay.source import Progress, Source
-from workspaced_events.schema.catalogue import (
-    ContextVolunteered,
-    Event,
-    PromptAssembled,
-    PromptOverlaid,
-    ToolCalled,
-    UnknownEvent,
-)
+from workspaced_events.schema import catalogue as c
 
 from ..errors import NotKept, NotRecorded, SharingOff
 from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild
 from ..prompts.model.stored_texts import texts_in
 from ..prompts.model.types import Envelope
 from ..prompts.providers.bodies import BODY, RENDERER, body_hash, rebuild_request_body
-from ..recording.format import SWEPT, Recording, arguments_of, read_recording
+from ..recording.format import SWEPT, Recording, ResultHead, arguments_of, read_recording
 from ..tools.tool import ANSWER_VERSION
 from ..volunteering.tool import text_told
 from .call_replay import Answers, Notes, replay_answer
@@ -68,7 +61,7 @@ class Verified(msgspec.Struct, frozen=True):
     """The verification of one recorded call."""
 
     seq: int
-    called: ToolCalled
+    called: c.ToolCalled
     outcome: Outcome
     why: str = ""
     """Why there is nothing to compare."""
@@ -86,7 +79,7 @@ class Rebuilt(msgspec.Struct, frozen=True):
     """The verification of one prompt, or of what was put into one request."""
 
     seq: int
-    prompt: PromptAssembled | PromptOverlaid
+    prompt: c.PromptAssembled | c.PromptOverlaid
     outcome: Outcome
     why: str = ""
     """Why there is nothing to compare, or why the prompt cannot be rebuilt."""
@@ -130,7 +123,7 @@ class Moments:
         self._latest: deque[WorkspaceState] = deque([source.start], maxlen=_STATES_KEPT)
         self._versions = Versions(source.start.conversations)
 
-    def take(self, event: Event) -> None:
+    def take(self, event: c.Event) -> None:
         """Folds the next event."""
         state = apply(self.state, event)
         self._visits.feed((event,))
@@ -162,7 +155,7 @@ def verify(
     each: Callable[[Verified], None],
     *,
     each_prompt: Callable[[Rebuilt], None] | None = None,
-    each_unknown: Callable[[UnknownEvent], None] = lambda _event: None,
+    each_unknown: Callable[[c.UnknownEvent], None] = lambda _event: None,
     until: Position | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
@@ -182,31 +175,31 @@ def verify(
     """
     notes = Notes(source.blob)
     moments = Moments(source)
-    later: dict[int, list[Event]] = {}
+    later: dict[int, list[c.Event]] = {}
 
-    def first(events: list[Event]) -> None:
+    def first(events: list[c.Event]) -> None:
         for event in events:
             moments.take(event)
-            if isinstance(event.data, ToolCalled):
+            if isinstance(event.data, c.ToolCalled):
                 try:
                     each(verify_call(source, notes, moments, event))
                 except StateNotRetained:
                     later.setdefault(event.data.tail, []).append(event)
-            elif isinstance(event.data, PromptAssembled | PromptOverlaid) and each_prompt is not None:
-                is_whole = isinstance(event.data, PromptAssembled)
+            elif isinstance(event.data, c.PromptAssembled | c.PromptOverlaid) and each_prompt is not None:
+                is_whole = isinstance(event.data, c.PromptAssembled)
                 each_prompt(
                     verify_prompt(source, moments, event)
                     if is_whole
                     else verify_overlaid(source, moments.state.insertions, event)
                 )
-            elif isinstance(event, UnknownEvent):
+            elif isinstance(event, c.UnknownEvent):
                 each_unknown(event)
 
     warnings = feed_until(source, until, first, progress)
     if later:
         moments = Moments(source)
 
-        def second(events: list[Event]) -> None:
+        def second(events: list[c.Event]) -> None:
             for event in events:
                 moments.take(event)
                 for call in later.pop(event.seq, ()):
@@ -218,12 +211,12 @@ def verify(
     return warnings
 
 
-def of_another_part(call: Event) -> Verified:
+def of_another_part(call: c.Event) -> Verified:
     """What becomes of a call about a moment before this part of a log."""
     return Verified(call.seq, call.data, Outcome.NOT_RECORDED, _NO_MOMENT, is_explained=True)
 
 
-def verify_call(source: Source, notes: Notes, moments: KnownMoments, event: Event) -> Verified:
+def verify_call(source: Source, notes: Notes, moments: KnownMoments, event: c.Event) -> Verified:
     """Replays one recorded call at its moment.
 
     Raises:
@@ -265,7 +258,7 @@ def verify_call(source: Source, notes: Notes, moments: KnownMoments, event: Even
     return Verified(seq, called, outcome, "", served, answered, differs)
 
 
-def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, answered: bytes) -> str | None:
+def _differs(called: c.ToolCalled, recording: Recording, state: WorkspaceState, answered: bytes) -> str | None:
     """The part of the call's event that differs from the replay; None if nothing differs.
 
     What the replay rests on (`arguments`, `asOfSeq`, `tailSeq`, `now`) differs if the answer does. How long the
@@ -273,12 +266,12 @@ def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, an
     """
     if sha256(answered).hexdigest() != called.result_sha256:
         return "answer"
-    if msgspec.json.decode(answered, type=_Success).success != called.ok:
+    if msgspec.json.decode(answered, type=ResultHead).success != called.ok:
         return "ok"
-    given = text_told(called.tool, answered) if isinstance(called, ContextVolunteered) else answered
+    given = text_told(called.tool, answered) if isinstance(called, c.ContextVolunteered) else answered
     if len(given) != called.bytes:
         return "bytes"
-    if isinstance(called, ContextVolunteered) and sha256(given).hexdigest() != called.text_sha256:
+    if isinstance(called, c.ContextVolunteered) and sha256(given).hexdigest() != called.text_sha256:
         return "textSha256"
     if recording.caller != called.caller:
         return "caller"
@@ -293,11 +286,7 @@ def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, an
     return None if state.sharing_of(called.caller) == level else "caller"
 
 
-class _Success(msgspec.Struct):
-    success: bool
-
-
-def verify_prompt(source: Source, moments: KnownMoments, event: Event) -> Rebuilt:
+def verify_prompt(source: Source, moments: KnownMoments, event: c.Event) -> Rebuilt:
     """Rebuilds one prompt from its conversation at that moment, and its body as it was rendered."""
     seq, prompt, blob = event.seq, event.data, source.blob
     if source.redacted:
@@ -325,7 +314,7 @@ def verify_prompt(source: Source, moments: KnownMoments, event: Event) -> Rebuil
     return Rebuilt(seq, prompt, outcome, differs=differs, envelope=made.envelope)
 
 
-def verify_overlaid(source: Source, insertions: Insertions, event: Event) -> Rebuilt:
+def verify_overlaid(source: Source, insertions: Insertions, event: c.Event) -> Rebuilt:
     """Rebuilds what was put into one request, from the answers of the insertions that stood in it.
 
     That these answers are the right ones, the replay of their calls says.

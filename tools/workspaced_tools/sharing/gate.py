@@ -8,11 +8,13 @@ even that. A client with `names` gets only paths and titles.
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
@@ -22,24 +24,14 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import NotRecorded, ReadFailed, SharingOff
+from ..ports import questions as q
 from ..ports.asking import Audience, MemoryPort, VaultSource, check_may_wait
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
-from ..ports.memory import MemoryAnswer
+from ..ports.manifest import NO_PROMPT_HINT, Manifest, ManifestEntry, ManifestLayer, PromptSource, ShownManifest
 from ..ports.peers import LinkedMachines
-from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest
-from ..ports.questions import (
-    LinesChanged,
-    ManifestOf,
-    Question,
-    R,
-    SharedBy,
-    UseMemory,
-    VersionOf,
-    Visits,
-)
 from ..ports.view import View
+from ..prompts.model.note_names import names_of, path_in, then_and_now
 from .machines import linked_machines
-from .manifests import SharedPrompts
 from .verdicts import IsWithheld, Verdicts
 
 CALLER_SHOWN_CHARS_MAX: Final = 64
@@ -84,7 +76,7 @@ def shared_view(
             level,
             SharedHistory(history, verdicts) if history is not None else None,
             past if level == "all" else None,
-            (lambda: SharedPrompts(prompts(), former, level, verdicts)) if prompts is not None else None,
+            partial(_shown_manifest, prompts, former, level, verdicts) if prompts is not None else None,
             memory,
             partial(linked_machines, state, level, verdicts),
             verdicts,
@@ -186,7 +178,7 @@ class SharedVault:
         level: Sharing,
         history: "SharedHistory | None",
         past: PastPort | None,
-        prompts: Callable[[], SharedPrompts] | None,
+        manifest: Callable[[q.ManifestOf], ShownManifest] | None,
         memory: MemoryPort | None,
         machines: Callable[[], LinkedMachines | None],
         audience: Audience,
@@ -196,7 +188,7 @@ class SharedVault:
             state: the state that the client may see, so that references and links never mean a withheld note.
             history: None: there are no visits.
             past: None: no version is recorded.
-            prompts: None: no prompt was assembled.
+            manifest: answers `ManifestOf`; None: no prompt was assembled.
             memory: None: there is no memory folder at this moment.
             machines: what the machines of the link share.
         """
@@ -205,64 +197,58 @@ class SharedVault:
         self._names_only = level != "all"
         self.history: Final = history
         self._past = past
-        self._prompts = prompts
+        self._manifest = manifest
         self._memory = memory
         self._machines = machines
         self._audience = audience
 
-    def ask(self, question: Question[R]) -> R:
+    def ask(self, question: q.Question[q.R]) -> q.R:
         answer: Any
         match question:
-            case Visits():
+            case q.Visits():
                 answer = self.history.visits() if self.history is not None else ()
-            case VersionOf():
+            case q.VersionOf():
                 answer = self._version(question)
-            case LinesChanged():
+            case q.LinesChanged():
                 answer = self._lines_changed(question)
-            case ManifestOf():
+            case q.ManifestOf():
+                if self._manifest is None:
+                    raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
+                check_may_wait()
                 answer = self._manifest(question)
-            case UseMemory():
-                answer = self._use_memory(question)
-            case SharedBy():
+            case q.UseMemory():
+                if self._names_only:
+                    raise SharingOff(
+                        "The user shares only names with this client",
+                        hint="Ask the user to run `workspaced share CLIENT all`.",
+                    )
+                if self._memory is None:
+                    raise NotRecorded("The memory folder has no past", hint="Ask without `at`.")
+                answer = self._memory.use(question)
+            case q.SharedBy():
                 answer = self._machines()
             case _ if self._names_only:
                 answer = question.of_names(self._ask_vault)
             case _:
                 return self._ask_vault(question)
-        found: R = answer
+        found: q.R = answer
         return found
 
-    def _ask_vault(self, question: Question[R]) -> R:
+    def _ask_vault(self, question: q.Question[q.R]) -> q.R:
         assert self._vault is not None, "A tool checks first that the vault is served."
         return self._vault.ask(question, self._state, self._audience)
 
-    def _version(self, question: VersionOf) -> VersionAt:
+    def _version(self, question: q.VersionOf) -> VersionAt:
         if self._past is None:
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
         check_may_wait()
         return self._past.version(question.note, question.since, question.current)
 
-    def _lines_changed(self, question: LinesChanged) -> ChangedLines | None:
+    def _lines_changed(self, question: q.LinesChanged) -> ChangedLines | None:
         if self._past is None:
             return None
         check_may_wait()
         return self._past.lines_changed(question.note, question.before_sha256)
-
-    def _use_memory(self, command: UseMemory) -> MemoryAnswer:
-        if self._names_only:
-            raise SharingOff(
-                "The user shares only names with this client",
-                hint="Ask the user to run `workspaced share CLIENT all`.",
-            )
-        if self._memory is None:
-            raise NotRecorded("The memory folder has no past", hint="Ask without `at`.")
-        return self._memory.use(command)
-
-    def _manifest(self, question: ManifestOf) -> ShownManifest:
-        if self._prompts is None:
-            raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
-        check_may_wait()
-        return self._prompts().manifest(question.conversation, question.message)
 
 
 class SharedHistory:
@@ -280,3 +266,71 @@ class SharedHistory:
         shared = [visit for visit in every if visit.note not in hidden] if hidden else every
         self.last_answer = every, shared
         return shared
+
+
+def _shown_manifest(
+    prompts: Callable[[], PromptSource],
+    former: dict[NoteId, NoteId],
+    level: Sharing,
+    verdicts: Verdicts,
+    question: q.ManifestOf,
+) -> ShownManifest:
+    """A prompt's manifest, without the entries that a client may not see.
+
+    `former` maps former paths to present ones; a manifest holds the paths at the time of the prompt.
+    """
+    source = prompts()
+    stored = source.prompt(question.conversation, question.message)
+    named = [(entry, names_of(entry)) for entry in stored.manifest.entries]
+    source.refresh_flags(sorted(then_and_now({name for _, names in named for name in names.every}, former)))
+    shown, hidden, counted = [], [], 0
+    for entry, names in named:
+        if names.is_hidden(verdicts, verdicts.withdrew):
+            hidden.append(entry)
+            counted += not any(map(verdicts.uncounted, names.every))
+        else:
+            shown.append(entry)
+    manifest = _without_entries(stored.manifest, shown, hidden)
+    sized = level == "all"
+    return ShownManifest(stored.seq, manifest if sized else _names_only(manifest), counted, sized)
+
+
+def _without_entries(manifest: Manifest, shown: list[ManifestEntry], hidden: list[ManifestEntry]) -> Manifest:
+    """The manifest with the entries `shown`, and without the sizes of the `hidden` ones in its sums."""
+    if not hidden:
+        return manifest
+    tokens: Counter[str] = Counter()
+    size: Counter[str] = Counter()
+    for entry in hidden:
+        tokens[entry.layer] += entry.tokens
+        size[entry.layer] += entry.bytes
+
+    def reduced(layer: ManifestLayer) -> ManifestLayer:
+        if layer.id not in tokens:
+            return layer
+        return replace(layer, hash="", tokens=layer.tokens - tokens[layer.id], bytes=layer.bytes - size[layer.id])
+
+    return replace(
+        manifest,
+        layers=tuple(map(reduced, manifest.layers)),
+        entries=tuple(shown),
+        estimate=manifest.estimate - tokens.total(),
+    )
+
+
+def _names_only(manifest: Manifest) -> Manifest:
+    """The manifest without anything that depends on texts: no sizes, hashes or places in notes."""
+    return replace(
+        manifest,
+        layers=tuple(replace(each, hash="", tokens=0, bytes=0) for each in manifest.layers),
+        entries=tuple(
+            replace(each, id=_path(each), tokens=0, bytes=0, revision=None, detail=None)
+            for each in manifest.entries
+        ),
+        estimate=0,
+        tool_tokens=0,
+    )
+
+
+def _path(entry: ManifestEntry) -> str:
+    return path_in(entry.id) if entry.kind in ("selected_text", "dataview") else entry.id

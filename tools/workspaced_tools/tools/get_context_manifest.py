@@ -6,8 +6,7 @@ from pydantic import Field
 
 from ..answers import ContextManifest, ShownEntry, ShownLayer
 from ..limits import MANIFEST_CHARS_MAX, WARNINGS_CHARS_MAX
-from ..ports.manifest import Manifest, ManifestEntry
-from ..ports.prompts import ShownManifest
+from ..ports.manifest import Manifest, ManifestEntry, ShownManifest
 from ..ports.questions import ManifestOf
 from ..ports.view import View
 from .tool import Answer, Arguments, Tool

@@ -96,8 +96,10 @@ def _section(found: Note | NoteFailure, resolution: Resolution, ref: NoteRef) ->
     Raises:
         SectionNotFound: the note has no such heading or block.
     """
-    if not isinstance(found, Note) or isinstance(found, NameOnly) or _has_no_sections(found):
+    if not isinstance(found, Note) or isinstance(found, NameOnly):
         return None
+    if not found.is_markdown and language_of(found.id) is None:
+        return None  # what stands behind a `#` means something of its own, such as a page of a PDF
     if resolution.block is not None:
         section, kind, wanted = block_section(found, resolution.block), "block", resolution.block
     elif resolution.heading is not None:
@@ -118,11 +120,6 @@ def _section(found: Note | NoteFailure, resolution: Resolution, ref: NoteRef) ->
             ),
         )
     return section
-
-
-def _has_no_sections(note: Note) -> bool:
-    """Whether what stands behind a `#` means something of its own, such as a page of a PDF or a view of a base."""
-    return not note.is_markdown and language_of(note.id) is None
 
 
 def _made(resolution: Resolution, section: Section | None) -> Callable[..., ReferencedNote]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from workspaced_events.clock import event_time
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_fold import visible_tabs
 
@@ -26,7 +25,7 @@ from ..ports.asking import VaultPort
 from ..ports.questions import IndexState, LinkTargets, Overview, Read, Visits
 from ..ports.vault import VaultOverview
 from ..ports.view import View
-from .note_answers import index_state, served_vault, to_second
+from .note_answers import file_time, index_state, served_vault, to_second
 from .tool import Answer, Arguments, Tool
 from .visit_answers import NoteTitles, Room, latest, tallies
 
@@ -131,16 +130,9 @@ def _listed(view: View) -> dict[NoteId, list[str]]:
 
 def _changed(view: View, overview: VaultOverview) -> list[ListedNote]:
     return [
-        ListedNote(note.id, note.title, True, at=_file_time(mtime_ns) if view.sharing == "all" else None)
+        ListedNote(note.id, note.title, True, at=file_time(mtime_ns) if view.sharing == "all" else None)
         for note, mtime_ns in overview.changed
     ]
-
-
-def _file_time(ns: int) -> str | None:
-    try:
-        return to_second(event_time(ns))
-    except (ValueError, OverflowError, OSError):  # a file may have any time
-        return None
 
 
 def _before(view: View, days: int) -> str:

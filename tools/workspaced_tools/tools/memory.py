@@ -110,7 +110,10 @@ def _said(arguments: MemoryArguments, done: MemoryAnswer) -> str:
         case "rename":
             return f"Successfully renamed {arguments.old_path} to {done.path}"
         case _:
-            return _snippet(done)
+            lines, (first, last) = _lines(done.text or ""), done.lines or (1, 1)
+            around = _numbered(lines, max(first - _MEMORY_SNIPPET_LINES, 1), last + _MEMORY_SNIPPET_LINES)
+            head = f"The memory file {done.path} has been edited. Here's a snippet of it with line numbers:"
+            return _capped(head, around, "View the file.")
 
 
 def _folder(done: MemoryAnswer) -> str:
@@ -138,13 +141,6 @@ def _file(path: str, text: str, view_range: list[int] | None) -> str:
         )
     numbered = _numbered(lines, first, last)
     return _capped(f"Here's the content of {path} with line numbers:", numbered, "Give a view_range.")
-
-
-def _snippet(done: MemoryAnswer) -> str:
-    lines, (first, last) = _lines(done.text or ""), done.lines or (1, 1)
-    around = _numbered(lines, max(first - _MEMORY_SNIPPET_LINES, 1), last + _MEMORY_SNIPPET_LINES)
-    head = f"The memory file {done.path} has been edited. Here's a snippet of it with line numbers:"
-    return _capped(head, around, "View the file.")
 
 
 def _lines(text: str) -> list[str]:

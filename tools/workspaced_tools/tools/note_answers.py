@@ -277,7 +277,11 @@ def _facts(note: Note) -> Facts:
     shown_elsewhere = {title[0]} if title is not None and scalar_text(title[1]) is not None else set()
     note_type = _note_type(fields, shown_elsewhere)
     created = _created(note, shown_elsewhere)
-    all_tags = _tags(note, shown_elsewhere)
+    # The same tags as in the index.
+    found = named(note.fields, "tags", "tag")
+    if found is not None and isinstance(found[1], str | list):
+        shown_elsewhere.add(found[0])
+    all_tags = list(tags_of(note.fields, note.tags))
     tags = _within(all_tags, len, _TAGS_CHARS_MAX)
     all_custom = [(name, value) for name, value in fields.items() if name not in shown_elsewhere]
     custom = _within(all_custom, lambda each: len(msgspec.json.encode(each)), _CUSTOM_FIELDS_CHARS_MAX)
@@ -291,7 +295,7 @@ def _facts(note: Note) -> Facts:
         tags=tags,
         custom_fields=dict(custom),
         created=created,
-        last_modified=_iso_ns(note.stat.mtime_ns),
+        last_modified=file_time(note.stat.mtime_ns),
         word_count=word_count(note.body),
         character_count=len(note.body),
         note_type=note_type if note_type.schema is not msgspec.UNSET else None,
@@ -326,14 +330,6 @@ def _note_type(fields: Json, shown: set[str]) -> NoteType:
     return NoteType(name.strip(), parts.get("schema", msgspec.UNSET))
 
 
-def _tags(note: Note, shown: set[str]) -> list[str]:
-    """The same tags as in the index. Adds the front-matter field to `shown` if its value can hold tags."""
-    found = named(note.fields, "tags", "tag")
-    if found is not None and isinstance(found[1], str | list):
-        shown.add(found[0])
-    return list(tags_of(note.fields, note.tags))
-
-
 def _created(note: Note, shown: set[str]) -> str | None:
     """The front-matter field `created` or `date`, otherwise the file's birth time if the system has it."""
     for name in ("created", "date"):
@@ -341,7 +337,7 @@ def _created(note: Note, shown: set[str]) -> str | None:
         if found is not None and isinstance(found[1], str) and (moment := _iso(found[1])) is not None:
             shown.add(found[0])
             return moment
-    return _iso_ns(note.birth_ns) if note.birth_ns is not None else None
+    return file_time(note.birth_ns) if note.birth_ns is not None else None
 
 
 def _iso(text: str) -> str | None:
@@ -354,7 +350,8 @@ def _iso(text: str) -> str | None:
     return to_second(moment.isoformat())
 
 
-def _iso_ns(ns: int) -> str | None:
+def file_time(ns: int) -> str | None:
+    """The time of a file (nanoseconds since the epoch) as answers have it; None if no calendar has it."""
     try:
         return to_second((_EPOCH + timedelta(microseconds=ns // 1000)).isoformat())
     except OverflowError:

@@ -15,9 +15,8 @@ from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
 from ..notes.sections import Section
 from ..ports.asking import VaultPort
-from ..ports.images import NoteImage
 from ..ports.questions import Images, IndexState
-from ..ports.vault import NoteRef, Resolution
+from ..ports.vault import NoteImage, NoteRef, Resolution
 from .note_answers import (
     content_of,
     facts,
@@ -180,21 +179,19 @@ def _images_of(note: NoteId, vault: VaultPort, warnings: list[str]) -> tuple[lis
     shown: list[NoteImage] = []
     for image in found.images:
         if isinstance(image, NoteImage):
-            entries.append(_image_entry(image))
+            is_measured = image.width is not None and image.height is not None
+            entries.append(
+                EmbeddedImage(
+                    path=image.path,
+                    media_type=image.media_type,
+                    bytes=len(image.content),
+                    sha256=image.sha256,
+                    width=image.width if is_measured else None,
+                    height=image.height if is_measured else None,
+                    scaled=image.scaled or None,
+                )
+            )
             shown.append(image)
         else:
             entries.append(EmbeddedImage(image.address, code=image.code, error=image.message))
     return entries, shown
-
-
-def _image_entry(image: NoteImage) -> EmbeddedImage:
-    width, height = (None, None) if image.width is None or image.height is None else (image.width, image.height)
-    return EmbeddedImage(
-        path=image.path,
-        media_type=image.media_type,
-        bytes=len(image.content),
-        sha256=image.sha256,
-        width=width,
-        height=height,
-        scaled=image.scaled or None,
-    )

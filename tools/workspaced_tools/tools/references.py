@@ -28,7 +28,13 @@ def resolved(view: View, reference: str, question: Callable[[str], Question[Reso
     vault, _ = served_vault(view)
     written = in_vault(view, reference)
     found = vault.ask(question(written))
-    bare = _bare(written)
+    # As a path of single slashes, without `@`, quotes and the brackets of a Markdown link around it.
+    text = written.strip().removeprefix("@")
+    while len(text) > 2 and text[0] + text[-1] in _QUOTES:
+        text = text[1:-1].strip()
+    if (link := _LINK.fullmatch(text)) is not None:
+        text = link[1].strip().removeprefix("<").removesuffix(">")
+    bare = _SLASHES.sub("/", unquote(text)).rstrip("/")
     if found.note is not None or found.candidates or not found.complete or bare in ("", written):
         return found
     again = vault.ask(question(bare))
@@ -47,13 +53,3 @@ def in_vault(view: View, path: str) -> str:
     if root is not None and (text == root or text.startswith(f"{root}/")):
         return text[len(root) :].strip("/")
     return text if text.startswith("/") else path
-
-
-def _bare(reference: str) -> str:
-    """A reference without `@`, quotes and brackets of a Markdown link around it, as a path of single slashes."""
-    text = reference.strip().removeprefix("@")
-    while len(text) > 2 and text[0] + text[-1] in _QUOTES:
-        text = text[1:-1].strip()
-    if (link := _LINK.fullmatch(text)) is not None:
-        text = link[1].strip().removeprefix("<").removesuffix(">")
-    return _SLASHES.sub("/", unquote(text)).rstrip("/")

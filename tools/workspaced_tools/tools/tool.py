@@ -27,7 +27,7 @@ from workspaced_events.replay.position import ALSO_SHOWN_MAX
 from ..answers import PagedResult, Result, Truncation
 from ..errors import ArgumentInvalid, ToolError
 from ..limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
-from ..ports.images import NoteImage
+from ..ports.vault import NoteImage
 from ..ports.view import View
 
 ANSWER_VERSION: Final = 1
@@ -232,12 +232,17 @@ def run_call(tool: Tool[Any], view: View, arguments: Json) -> Ran:
                 as_of_seq=view.as_of_seq,
             )
         )
+    warnings = answer.warnings
+    if view.also_at:
+        others = ", ".join(map(str, view.also_at[:ALSO_SHOWN_MAX]))
+        named = f"The clock was set, and `at` names other moments, too: the newest is answered. Others: {others}."
+        warnings = [named, *warnings]
     result = PagedResult(
         success=True,
         data=answer.data,
         message=answer.message,
         as_of_seq=view.as_of_seq,
-        warnings=_capped([*_also_named(view.also_at), *answer.warnings]) or None,
+        warnings=_capped(warnings) or None,
         truncation=part_only(answer.truncation),
     )
     return Ran(result, answer.images)
@@ -246,13 +251,6 @@ def run_call(tool: Tool[Any], view: View, arguments: Json) -> Ran:
 def part_only(truncation: Truncation | None) -> Truncation | None:
     """The truncation that an answer has: none where the text is whole."""
     return truncation if truncation is not None and truncation.truncated else None
-
-
-def _also_named(seqs: Sequence[int]) -> list[str]:
-    if not seqs:
-        return []
-    others = ", ".join(map(str, seqs[:ALSO_SHOWN_MAX]))
-    return [f"The clock was set, and `at` names other moments, too: the newest is answered. Others: {others}."]
 
 
 def payload_of(result: Result | Json) -> bytes:

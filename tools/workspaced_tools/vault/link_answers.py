@@ -21,9 +21,7 @@ from ..notes.note import Level, Note
 from ..ports.asking import Audience, WouldBlock, check_may_wait, may_wait
 from ..ports.vault import IncomingLinks, LinkTarget, NamesFound, NoteRef, Resolution
 from .index.entries import NamedNote
-from .links.backlinks import incoming
-from .links.followed_references import resolve_from
-from .links.link_targets import LinkResolver
+from .links.link_targets import LinkResolver, incoming, resolve_from
 from .links.name_completion import names_like
 from .links.resolver import IndexLookup, Lookup, resolve
 from .other_files import OtherFiles, file_at

@@ -10,7 +10,9 @@ be being written. Notes are compared by the file name alone, in which case does 
 in another folder is withheld too. That is more than needed, and needs no path of what a withheld note names.
 """
 
-from collections.abc import Iterable
+import posixpath
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from workspaced_events.ids import NoteId
@@ -19,15 +21,15 @@ from workspaced_events.projections.workspace_state import VaultState
 from ..errors import IndexBuilding
 from ..limits import EMBEDDERS_COMPARED_MAX, IMAGES_LOOKED_AT_MAX, IMAGES_SHOWN_MAX
 from ..notes.formats.kinds import is_image_name
-from ..notes.images.names import ANY_NAME, image_files, name_hash
+from ..notes.images.names import ANY_NAME, image_files, name_hash, readings
+from ..notes.name_keys import without_case
 from ..notes.note import Level, Note
 from ..ports.asking import check_may_wait
-from ..ports.images import ImageFailure, NoteImage, NoteImages
+from ..ports.vault import ImageFailure, NoteImage, NoteImages
 from .images.reading import missing, read_image
-from .images.targets import image_target
 from .index.entries import NamedNote
 from .index.files import Embedder, embedders, file_name, files_named
-from .links.backlinks import incoming
+from .links.link_targets import incoming
 from .links.resolver import IndexLookup, members
 from .shared_notes import UPDATE_ATTEMPTS, SharedNotes
 
@@ -183,3 +185,39 @@ def _hides(each: Embedder, least: Level) -> bool:
 def file_at(path: NoteId) -> NamedNote:
     """A file by its names."""
     return NamedNote(path, path.rpartition("/")[2])
+
+
+_EXACT_ONLY: Final = ("./", "../", "/")
+
+Named = Callable[[str], Sequence[str]]
+"""The paths of the image files with a name, which is that at the end of the given path; without those withheld."""
+
+
+def image_target(source: NoteId, address: str, named: Named) -> str | None:
+    """The path of the image that `address` means in the note `source`, by the rule of links; None: there is none.
+
+    Case does not count, but a file in the case that is written comes first. An address is read as it is written
+    and then percent-decoded: what the first reading means wins.
+    """
+    folder = source.rpartition("/")[0]
+    for reading in readings(unicodedata.normalize("NFC", address)):
+        if is_image_name(reading) and (found := _target(folder, reading, named)) is not None:
+            return found
+    return None
+
+
+def _target(folder: str, target: str, named: Named) -> str | None:
+    exact_only = target.startswith(_EXACT_ONLY)
+    if exact_only:
+        target = target.lstrip("/") if target[0] == "/" else posixpath.normpath(posixpath.join(folder, target))
+    if not target or "\0" in target or ".." in target.split("/"):
+        return None
+    wanted = without_case(target)
+    ending = [path for path in named(target) if f"/{without_case(path)}".endswith(f"/{wanted}")]
+    exact = [path for path in ending if without_case(path) == wanted]
+    if exact or exact_only:
+        return min(exact, key=lambda path: (path != target, path), default=None)
+    below = f"{folder}/" if folder else ""
+    return min(
+        ending, key=lambda path: (not path.startswith(below), len(path), without_case(path), path), default=None
+    )

@@ -132,7 +132,7 @@ class SearchAnswers:
         refs = self._notes.refs([note for note, _ in changed])
         return VaultOverview(
             self._notes.index.count(),
-            self._notes.index.link_count(),
+            self._notes.index.link_count,
             tuple(queries.top_tags(self._notes.index, limit)),
             tuple((refs[note], mtime_ns) for note, mtime_ns in changed if note in refs),
         )

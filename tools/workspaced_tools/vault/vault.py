@@ -27,37 +27,16 @@ from ..errors import ReadFailed, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, SETTLE_S
 from ..notes.formats.kinds import PDF, is_image_name, kind_of
 from ..notes.note import Level, Note, NoteFailure, readable
+from ..ports import questions as q
 from ..ports.asking import UNASKED, Audience, check_may_wait
-from ..ports.images import NoteImages
-from ..ports.questions import (
-    Images,
-    Incoming,
-    IndexState,
-    LinkTargets,
-    Members,
-    Names,
-    NamesLike,
-    NoteCount,
-    Outline,
-    Overview,
-    Question,
-    R,
-    Read,
-    Resolve,
-    ResolveFrom,
-    Search,
-    SharingTags,
-    Similar,
-)
-from ..ports.vault import NoteRef
+from ..ports.vault import NoteImages, NoteRef
 from .files.content_cache import CacheStatistics, ContentCache, stat_key
-from .files.idle_rules import IdleRule, idle_rules
-from .files.ignore_rules import Policy
+from .files.glob_rules import IdleRule, idle_rules
+from .files.ignore_rules import Policy, RulesStore
 from .files.note_levels import NoteLevels
 from .files.pdf_texts import PdfTexts
 from .files.safe_open import VaultRoot, missing_note
 from .files.selected_files import ALL_DEFAULT, FileChoice, SelectedFiles
-from .files.stored_rules import RulesStore
 from .images.reading import read_image
 from .index.changes import Changes
 from .index.crawl import Bounds
@@ -239,9 +218,7 @@ class Vault:
         """Counts and warnings. `named`: include names of files and counts that may reveal withheld notes."""
         progress = self._indexer.progress()
         if not named:
-            progress = msgspec.structs.replace(
-                progress, withheld=progress.withheld - self._indexer.requested_count
-            )
+            progress = msgspec.structs.replace(progress, withheld=progress.withheld - self.requested.count())
         warnings = tuple(self._warnings(named=named))
         cache = self._cache.statistics() if named else msgspec.UNSET
         return VaultStatistics(cache, progress, progress.withheld, warnings)
@@ -369,10 +346,10 @@ class Vault:
 
     # -- questions --
 
-    def ask(self, question: Question[R], state: VaultState, audience: Audience = UNASKED) -> R:
+    def ask(self, question: q.Question[q.R], state: VaultState, audience: Audience = UNASKED) -> q.R:
         if question.blocks:
             check_may_wait()
-        answer: R = _ANSWERS[type(question)](self, question, state, audience)
+        answer: q.R = _ANSWERS[type(question)](self, question, state, audience)
         return answer
 
     def _least_of(self, note: NoteId, least: Level) -> Level:
@@ -459,32 +436,32 @@ class Vault:
                 yield f"{len(names)} {problem}{shown}"
 
 
-_ANSWERS: Final[dict[type[Question[Any]], Callable[[Vault, Any, VaultState, Audience], Any]]] = {
-    Read: lambda vault, asked, state, who: vault.read(asked.notes, state, who),
-    Resolve: lambda vault, asked, state, who: vault.links.resolve(asked.reference, state, who.least),
-    ResolveFrom: lambda vault, asked, state, who: vault.links.resolve_from(
+_ANSWERS: Final[dict[type[q.Question[Any]], Callable[[Vault, Any, VaultState, Audience], Any]]] = {
+    q.Read: lambda vault, asked, state, who: vault.read(asked.notes, state, who),
+    q.Resolve: lambda vault, asked, state, who: vault.links.resolve(asked.reference, state, who.least),
+    q.ResolveFrom: lambda vault, asked, state, who: vault.links.resolve_from(
         asked.reference, asked.source, state, who.least
     ),
-    Names: lambda vault, asked, state, who: vault.names(asked.notes, state, who),
-    NoteCount: lambda vault, *_: vault.note_count(),
-    IndexState: lambda vault, *_: vault.index_state(),
-    LinkTargets: lambda vault, asked, state, who: vault.links.link_targets(
+    q.Names: lambda vault, asked, state, who: vault.names(asked.notes, state, who),
+    q.NoteCount: lambda vault, *_: vault.note_count(),
+    q.IndexState: lambda vault, *_: vault.index_state(),
+    q.LinkTargets: lambda vault, asked, state, who: vault.links.link_targets(
         asked.source, asked.links, state, vault._least_of(asked.source, who.least)
     ),
-    Incoming: lambda vault, asked, state, who: vault.links.incoming(
+    q.Incoming: lambda vault, asked, state, who: vault.links.incoming(
         asked.note, asked.limit, state, vault._least_of(asked.note, who.least)
     ),
-    Images: lambda vault, asked, state, who: vault.images(
+    q.Images: lambda vault, asked, state, who: vault.images(
         asked.note, state, vault._least_of(asked.note, who.least)
     ),
-    Outline: lambda vault, asked, state, who: vault.outline(
+    q.Outline: lambda vault, asked, state, who: vault.outline(
         asked.note, state, vault._least_of(asked.note, who.least)
     ),
-    NamesLike: lambda vault, asked, state, _who: vault.links.names_like(asked.prefix, asked.limit, state),
-    Search: lambda vault, asked, state, who: vault.searches.search(asked.query, state.recents, who.least),
-    Members: lambda vault, asked, *_: vault.searches.members(asked.folder, asked.tag, asked.limit),
-    Similar: lambda vault, asked, *_: vault.searches.similar(asked.note, asked.limit),
-    SharingTags: lambda vault, asked, *_: vault.searches.sharing_tags(asked.note, asked.limit),
-    Overview: lambda vault, asked, *_: vault.searches.overview(asked.limit),
+    q.NamesLike: lambda vault, asked, state, _who: vault.links.names_like(asked.prefix, asked.limit, state),
+    q.Search: lambda vault, asked, state, who: vault.searches.search(asked.query, state.recents, who.least),
+    q.Members: lambda vault, asked, *_: vault.searches.members(asked.folder, asked.tag, asked.limit),
+    q.Similar: lambda vault, asked, *_: vault.searches.similar(asked.note, asked.limit),
+    q.SharingTags: lambda vault, asked, *_: vault.searches.sharing_tags(asked.note, asked.limit),
+    q.Overview: lambda vault, asked, *_: vault.searches.overview(asked.limit),
 }
 """How each question is answered."""

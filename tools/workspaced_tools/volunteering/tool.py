@@ -22,8 +22,7 @@ from ..tools.line_changes import lines_of
 from ..tools.linked_workspace import of_person
 from ..tools.note_answers import served_vault
 from ..tools.tool import Answer, PresentArguments, Tool
-from .difference import Difference, difference, notes_of
-from .sight import Seen, Sight
+from .sight import Difference, Seen, Sight, difference, notes_of
 from .wording import Form, SelectedText, block, changed_lines_of, textless_line, texts_of, vault_line, whole_lines
 
 
@@ -82,7 +81,10 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer[Volunte
     else:
         pins = {pin.id: pin.pinned_at for pin in state.pins.values()}
         changed = difference(told, sight, pins=pins, moved_to=lambda old: state.current_path(NoteId(old)))
-        nameable = _nameable(view, changed)
+        # Of the notes that went, those that exist, and are not withheld by now.
+        gone = list(dict.fromkeys(map(NoteId, (*changed.unpinned, *changed.closed))))
+        refs = view.vault.ask(Names(gone)) if gone else []
+        nameable = {note for note, ref in zip(gone, refs, strict=True) if ref is not None}
 
         def edit_of(note: str, before: str) -> ChangedLines | None:
             return vault.ask(LinesChanged(NoteId(note), before))
@@ -130,14 +132,6 @@ def _named(changed: Difference, sight: Sight, nameable: Container[str]) -> list[
     moved = [name for names in changed.renamed for name in names]
     edited = [note for note, _ in changed.edited]
     return list(dict.fromkeys((*looked_at, *changed.pinned, *gone, *changed.opened, *moved, *edited)))
-
-
-def _nameable(view: View, changed: Difference) -> set[str]:
-    """Which of the notes that went may be named: those that exist, and are not withheld by now."""
-    gone = list(dict.fromkeys(map(NoteId, (*changed.unpinned, *changed.closed))))
-    if not gone:
-        return set()
-    return {note for note, ref in zip(gone, view.vault.ask(Names(gone)), strict=True) if ref is not None}
 
 
 def selected_text(selection: Selection | None, note: Any) -> SelectedText | None:

@@ -12,8 +12,7 @@ from typing import Final, Literal, NamedTuple
 from ..limits import VOLUNTEERED_BYTES_MAX, VOLUNTEERED_SELECTION_CHARS_MAX
 from ..ports.history import ChangedLines
 from ..prompts.model.untrusted_text import escape_body
-from .difference import Difference
-from .sight import Sight
+from .sight import Difference, Sight
 
 _VOLUNTEERED_FOLDER_BYTES_MAX: Final = 500
 """A folder of a longer path is not named."""

@@ -20,9 +20,8 @@ from workspaced_events.errors import Busy, DiskFull, InvalidArgument, Workspaced
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action, Plan, Planned, parse_actions
 from workspaced_events.journal.pause_buffer import PauseBuffer
-from workspaced_events.journal.shown_views import ShownViews
 from workspaced_events.journal.submissions import Done, Outcome, Receipt
-from workspaced_events.journal.view_diff import Snapshot, SnapshotSelection, checked, vault_of
+from workspaced_events.journal.view_diff import ShownViews, Snapshot, SnapshotSelection, checked, vault_of
 from workspaced_events.journal.writer import OWN_SOURCE, LogWriter
 from workspaced_events.limits import ACTION_BYTES, SOURCE_CHARS_MAX
 from workspaced_events.log.segments import SegmentLog

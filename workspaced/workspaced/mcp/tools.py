@@ -7,7 +7,7 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument, Paused
 from workspaced_tools.ports.asking import WouldBlock
-from workspaced_tools.ports.images import NoteImage
+from workspaced_tools.ports.vault import NoteImage
 from workspaced_tools.sharing.gate import refusal
 from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import CORE, MEMORY, TOOLS, ToolSet

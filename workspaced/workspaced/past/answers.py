@@ -24,8 +24,8 @@ from workspaced_events.schema.catalogue import Event, NoteRenamed, NoteShown, No
 from workspaced_tools.errors import NoActiveNote, NotRecorded, ReadOnly
 from workspaced_tools.notes.note import Level
 from workspaced_tools.ports.asking import WouldBlock
-from workspaced_tools.ports.images import NoteImage
 from workspaced_tools.ports.questions import Images
+from workspaced_tools.ports.vault import NoteImage
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts

@@ -17,7 +17,7 @@ from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.journal.actions import Action, Planned
 from workspaced_events.limits import ACTION_BYTES
-from workspaced_events.projections.conversations import Conversation, Prompt, Settings
+from workspaced_events.projections.conversations import Conversation, Prompt
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
@@ -251,7 +251,7 @@ def _prompt(
 
 def _shaped(
     service: Service,
-    settings: Settings,
+    settings: c.ConversationStarted,
     template: Template,
     envelope: Envelope,
     cached_content: str | None,

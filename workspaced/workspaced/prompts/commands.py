@@ -14,7 +14,7 @@ from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, VaultId
 from workspaced_events.journal.actions import Action, Plan, Planned
 from workspaced_events.limits import ID_CHARS_MAX
-from workspaced_events.projections.conversations import Conversation, Message, Prompt, Settings
+from workspaced_events.projections.conversations import Conversation, Message, Prompt
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.limits import ECHO_CHARS_MAX
@@ -138,24 +138,12 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str, 
         state = now.state
         before = state.conversations.by_id.get(conversation)
         vault = named_vault(state, params.vault, before) if params.vault is not None else None
-        if before is not None and not before.ended and same(before.settings, data, _SETTINGS):
+        if before is not None and not before.ended and before.settings == data:
             return []
         begun = action(data, before, staging.blobs.values())
         return [replace(begun, vault=vault) if vault is not None else begun]
 
     return plan
-
-
-_SETTINGS: Final = (
-    "provider",
-    "model",
-    "context_window",
-    "output_reserve",
-    "sections",
-    "tools_sha256",
-    "composer_sha256",
-    "promotion",
-)
 
 
 def skills_text(skills: Sequence[p.Skill]) -> str:
@@ -363,7 +351,7 @@ def report_usage(params: p.Usage) -> Plan:
     return plan
 
 
-def _shape(params: p.Usage, settings: Settings, prompt: Prompt) -> str:
+def _shape(params: p.Usage, settings: c.ConversationStarted, prompt: Prompt) -> str:
     """The shape of the requests whose answers have reports of this form.
 
     Raises:

@@ -14,7 +14,7 @@ from workspaced_events.projections.conversations import Message
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.limits import ATTACHED_IMAGE_BYTES_MAX
-from workspaced_tools.notes.images.data_uri import decoded
+from workspaced_tools.notes.images.types import decoded
 from workspaced_tools.prompts.model.stored_texts import BlobStaging
 from workspaced_tools.sharing.machines import linked_state
 

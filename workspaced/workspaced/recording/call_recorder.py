@@ -22,7 +22,7 @@ from workspaced_events.blobs.evictable import EvictableBlobStore, Swept
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, ToolCalled
 from workspaced_tools.errors import ToolError
-from workspaced_tools.ports.images import NoteImage
+from workspaced_tools.ports.vault import NoteImage
 from workspaced_tools.recording.format import Raised, Recording, raised
 from workspaced_tools.recording.format import refused as recorded_refusal
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded

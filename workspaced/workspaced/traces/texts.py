@@ -22,9 +22,8 @@ from workspaced_tools.notes.note import Level
 from workspaced_tools.recording.format import arguments_of
 from workspaced_tools.recording.recorded_calls import result_of
 from workspaced_tools.recording.shown_notes import texts_of
-from workspaced_tools.vault.files.ignore_rules import Policy
+from workspaced_tools.vault.files.ignore_rules import Policy, RulesStore
 from workspaced_tools.vault.files.safe_open import VaultRoot
-from workspaced_tools.vault.files.stored_rules import RulesStore
 from workspaced_tools.volunteering.tool import text_told
 
 from ..vaults.served_vault import rules_file

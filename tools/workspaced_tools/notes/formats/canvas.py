@@ -4,7 +4,7 @@ A group is a heading above the cards that lie in it. Cards stand as they are see
 left to right. A card of a file is an embed of that file, one of a site its address; the arrows follow at the end.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -55,7 +55,14 @@ def canvas_text(source: bytes) -> str | None:
         return None
     cards = [card for node in _list(read, "nodes") if (card := _card(node)) is not None]
     cards.sort(key=lambda card: (card.top, card.left))
-    within = _by_group(cards)
+    # By the id of the smallest group in which each lies; the empty id: in none.
+    groups = sorted((card for card in cards if card.kind == "group"), key=lambda card: card.area)
+    groups = groups if len(groups) <= _GROUPS_MAX else []
+    within: dict[str, list[_Card]] = {}
+    for card in cards:
+        is_group = card.kind == "group"
+        larger = (each.id for each in groups if each.holds(card) and (not is_group or each.area > card.area))
+        within.setdefault(next(larger, ""), []).append(card)
     parts = [part for card in within.get("", []) for part in _parts(card, within, 1)]
     names = {card.id: _name(card) for card in cards}
     arrows = [line for edge in _list(read, "edges") if (line := _arrow(edge, names)) is not None]
@@ -77,18 +84,6 @@ def _card(node: Any) -> _Card | None:
 def _number(value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
     return float(value) if is_number else 0.0
-
-
-def _by_group(cards: Sequence[_Card]) -> dict[str, list[_Card]]:
-    """The cards by the id of the smallest group in which each lies; the empty id: in none."""
-    groups = sorted((card for card in cards if card.kind == "group"), key=lambda card: card.area)
-    groups = groups if len(groups) <= _GROUPS_MAX else []
-    found: dict[str, list[_Card]] = {}
-    for card in cards:
-        is_group = card.kind == "group"
-        larger = (each.id for each in groups if each.holds(card) and (not is_group or each.area > card.area))
-        found.setdefault(next(larger, ""), []).append(card)
-    return found
 
 
 def _parts(card: _Card, within: dict[str, list[_Card]], level: int) -> list[str]:

@@ -4,6 +4,9 @@ Pure, and without a decoder: only headers are read, in time that the image's con
 detected from the bytes, because types declared from a file's name are often wrong.
 """
 
+import binascii
+import re
+from base64 import b64decode
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -100,3 +103,24 @@ _MEASURES: Final[dict[str, Callable[[bytes], Pixels | None]]] = {
     "image/jpeg": _jpeg,
     "image/webp": _webp,
 }
+
+
+_DATA_IMAGE: Final = re.compile(r"data:(image/[a-z0-9.+-]{1,64});base64,", re.IGNORECASE)
+
+
+class DataImage(NamedTuple):
+    media_type: str
+    """As declared."""
+    content: bytes
+
+
+def decoded(uri: str) -> DataImage | None:
+    """The image of a data URI; None if it is none in base64, or empty."""
+    begin = _DATA_IMAGE.match(uri)
+    if begin is None:
+        return None
+    try:
+        content = b64decode(uri[begin.end() :], validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return DataImage(begin[1].lower(), content) if content else None

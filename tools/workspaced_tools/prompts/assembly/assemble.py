@@ -14,14 +14,13 @@ from msgspec.structs import replace
 from workspaced_events.projections.conversations import (
     Conversation,
     Message,
-    Settings,
     compacted,
     library_of,
     turn_of,
 )
-from workspaced_events.schema.catalogue import ContextFolded, Pipeline
+from workspaced_events.schema.catalogue import ContextFolded, ConversationStarted, Pipeline
 
-from ...errors import ArgumentInvalid, BudgetExceeded
+from ...errors import ArgumentInvalid
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
 from ..model.kept_turns import KeptTurns
@@ -48,7 +47,7 @@ from ..model.types import (
 from ..sources.inline_content import named
 from ..sources.search_block import numbered
 from .budget import Parts, exceeded, fit
-from .compacting import Compacting, Rendered
+from .compaction import Compacting, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
 from .layers import (
     LayerBuilder,
@@ -127,7 +126,12 @@ class _Prompt:
             if made.estimate <= self.limit:
                 break
         if made.estimate > self.limit:
-            raise self._exceeded(made)
+            builders = made.builders
+            fixed = (builders["L1_SYSTEM"], builders["L3_TURN"], builders["L5_USER"])
+            parts = self._budget(made.past, *fixed)
+            history = builders["L4_STRIP"].tokens - parts.summary_tokens
+            library = builders["L2_PREVIOUS"].tokens
+            raise exceeded(parts, self.limit, made.past.messages, history, library, self.estimator)
         blocks = dict.fromkeys(
             entry.block_sha256 for entry in made.conversation.library if entry.block_sha256 in self.index.blocks
         )
@@ -397,14 +401,6 @@ class _Prompt:
         previous = CacheHint("previous", max(0, estimate - newest))
         return tuple(previous if hint.after == "history" else hint for hint in hints)
 
-    def _exceeded(self, made: Rendered) -> BudgetExceeded:
-        builders = made.builders
-        fixed = (builders["L1_SYSTEM"], builders["L3_TURN"], builders["L5_USER"])
-        parts = self._budget(made.past, *fixed)
-        history = builders["L4_STRIP"].tokens - parts.summary_tokens
-        library = builders["L2_PREVIOUS"].tokens
-        return exceeded(parts, self.limit, made.past.messages, history, library, self.estimator)
-
 
 def _readable(artifact: Artifact) -> Artifact:
     """The artifact, failed if it is bytes other than an image, which have no text to show."""
@@ -413,7 +409,7 @@ def _readable(artifact: Artifact) -> Artifact:
     return replace(artifact, failed=NO_TEXT)
 
 
-def add_system(builder: LayerBuilder, settings: Settings, pipeline: Pipeline, texts: Texts) -> None:
+def add_system(builder: LayerBuilder, settings: ConversationStarted, pipeline: Pipeline, texts: Texts) -> None:
     """Adds the runtime's sections; for a compression our own instruction instead.
 
     Raises:
@@ -431,7 +427,7 @@ def add_system(builder: LayerBuilder, settings: Settings, pipeline: Pipeline, te
 
 
 def add_words(
-    builder: LayerBuilder, message: Message | None, settings: Settings, pipeline: Pipeline, texts: Texts
+    builder: LayerBuilder, message: Message | None, settings: ConversationStarted, pipeline: Pipeline, texts: Texts
 ) -> None:
     """Adds the user's words in `message` and the instruction after them; for a compression the task alone.
 

@@ -2,7 +2,7 @@
 
 Dropping anything invalidates the provider's cache from that point on, so drops are rare and large: all old results
 of tools at once; whole rounds of the history, in one step from over the limit down to a share of it. A chat's
-transcript is never fitted so: it is compacted (compacting.py).
+transcript is never fitted so: it is compacted (compaction.py).
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,7 +50,21 @@ def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator) -> Past:
         BudgetExceeded: the parts that are never touched exceed the limit.
     """
     beside = parts.fixed + parts.summary_tokens
-    fitted = _fit_history(parts.history, limit - beside, policy.slide_to * limit - beside, policy, estimator)
+    room = limit - beside
+    history, old = parts.history, last_rounds(parts.history, policy.keep_rounds)
+    sizes = _sizes(history, estimator)
+    for shorten in SHORTEN:
+        if sum(sizes) > room:
+            history = (*map(shorten, history[:old]), *history[old:])
+            sizes = _sizes(history, estimator)
+    gone = _rounds_to_leave_out(history[:old], sizes, policy.slide_to * limit - beside) if sum(sizes) > room else 0
+    kept = paired(history[gone:])
+    entries = (
+        *(_left_out(message, size) for message, size in zip(history[:gone], sizes, strict=False)),
+        *shortenings(parts.history[gone:], history[gone:]),
+        *kept.dropped,
+    )
+    fitted = Past(kept.messages, entries)
     tokens = sum(_sizes(fitted.messages, estimator))
     if beside + tokens > limit:
         raise exceeded(parts, limit, fitted.messages, tokens, 0, estimator)
@@ -58,26 +72,6 @@ def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator) -> Past:
 
 
 # -- the history --
-
-
-def _fit_history(
-    whole: tuple[ChatMessage, ...], room: float, low: float, policy: Policy, estimator: Estimator
-) -> Past:
-    """The history within `room` tokens if its old part can shrink enough; rounds go until it is within `low`."""
-    history, old = whole, last_rounds(whole, policy.keep_rounds)
-    sizes = _sizes(history, estimator)
-    for shorten in SHORTEN:
-        if sum(sizes) > room:
-            history = (*map(shorten, history[:old]), *history[old:])
-            sizes = _sizes(history, estimator)
-    gone = _rounds_to_leave_out(history[:old], sizes, low) if sum(sizes) > room else 0
-    kept = paired(history[gone:])
-    entries = (
-        *(_left_out(message, size) for message, size in zip(history[:gone], sizes, strict=False)),
-        *shortenings(whole[gone:], history[gone:]),
-        *kept.dropped,
-    )
-    return Past(kept.messages, entries)
 
 
 def _rounds_to_leave_out(old: Sequence[ChatMessage], sizes: Sequence[int], low: float) -> int:
@@ -123,7 +117,10 @@ def exceeded(
     }
     total = sum(needed.values())
     parted = ", ".join(f"{name} {tokens}" for name, tokens in needed.items() if tokens)
-    largest = _largest(parts, history, estimator)
+    things = [("pin" if each.why == "pinned" else each.kind, each.id, each.tokens) for each in parts.named]
+    things += [("message", str(each.id), estimator.message_tokens(each)) for each in history]
+    things += [("tools", "definitions", parts.tools), ("summary", "summary", parts.summary_tokens)]
+    largest = sorted((each for each in things if each[2]), key=lambda each: -each[2])[:LARGEST_NAMED_MAX]
     named = ", ".join(f"{kind} {name[:ECHO_CHARS_MAX]!r} {tokens}" for kind, name, tokens in largest)
     return BudgetExceeded(
         f"The prompt needs at least {total} tokens without its library and may have {limit}: {parted}"
@@ -135,14 +132,6 @@ def exceeded(
         largest=[{"kind": kind, "id": name, "tokens": tokens} for kind, name, tokens in largest],
         **needed,
     )
-
-
-def _largest(parts: Parts, history: Sequence[ChatMessage], estimator: Estimator) -> list[tuple[str, str, int]]:
-    """Kind, id and tokens of the largest things that cannot be left out, at most LARGEST_NAMED_MAX."""
-    things = [("pin" if each.why == "pinned" else each.kind, each.id, each.tokens) for each in parts.named]
-    things += [("message", str(each.id), estimator.message_tokens(each)) for each in history]
-    things += [("tools", "definitions", parts.tools), ("summary", "summary", parts.summary_tokens)]
-    return sorted((each for each in things if each[2]), key=lambda each: -each[2])[:LARGEST_NAMED_MAX]
 
 
 def _remedy(kind: str) -> str:

@@ -283,7 +283,7 @@ def warnings_of(
     if last is None:
         return ()
     found = []
-    if not reuse.stable["L1_SYSTEM"] and conversation.settings.seq <= last.seq:
+    if not reuse.stable["L1_SYSTEM"] and conversation.settings_seq <= last.seq:
         found.append(L1_CHANGED)
     ids = list(conversation.messages)
     prompts = (prompt for prompt in conversation.prompts if prompt.pipeline == pipeline)

@@ -72,7 +72,13 @@ class TurnContext:
             NotRecorded: a text is not kept.
             LogDamaged: a text of the form `search` is no search.
         """
-        self._add_pins(provided)
+        pins = {each.id: each for each in provided}
+        for each in pins.values():
+            self._add_pin(each)
+        for key in [key for key in self._sent_so_far.shown if key[0] == PIN and key[1] not in pins]:
+            text = VAULT_IS_BACK if key[1] == OTHER_VAULT else b.provider_gone(key[1])
+            part = SentPart(PIN, key[1], text, notes=self._sent_so_far.notes(key))
+            self._add(part, LayerEntry(key[1], PIN, UNPINNED), segment="provider")
         items, duplicates = attached_to(artifacts)
         self._add_tool_results([item for item in items if _is_result(item)])
         self._add_artifacts([item for item in items if not _is_result(item) and item.artifact.failed is None])
@@ -97,16 +103,6 @@ class TurnContext:
         self.parts.append(replace(part, text=text, tokens=tokens))
 
     # -- pins --
-
-    def _add_pins(self, provided: Iterable[Provided]) -> None:
-        pins = {each.id: each for each in provided}
-        for each in pins.values():
-            self._add_pin(each)
-        gone = [key for key in self._sent_so_far.shown if key[0] == PIN and key[1] not in pins]
-        for key in gone:
-            text = VAULT_IS_BACK if key[1] == OTHER_VAULT else b.provider_gone(key[1])
-            part = SentPart(PIN, key[1], text, notes=self._sent_so_far.notes(key))
-            self._add(part, LayerEntry(key[1], PIN, UNPINNED), segment="provider")
 
     def _add_pin(self, provided: Provided) -> None:
         entry = LayerEntry(provided.id, provided.kind, "pinned", revision=provided.text_sha256)

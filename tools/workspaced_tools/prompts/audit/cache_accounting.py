@@ -86,35 +86,33 @@ def account(conversation: Conversation) -> tuple[Accounted, ...]:
     for prompt in conversation.prompts:
         before = last.get(prompt.pipeline)
         if before is not None or counts[prompt.pipeline] < PROMPTS_MAX:
-            found.append(_accounted(conversation, before, prompt))
+            cause = cause_of(conversation, before, prompt)
+            expected = 0 if before is None else kept_tokens(conversation, before, prompt)
+            possible = 0 if before is None else max(before.prefix_tokens, expected)
+            outcome: Outcome = "unknown"
+            if prompt.cached_tokens is None:
+                cause = cause or NOT_REPORTED
+            elif prompt.cached_tokens and prompt.cached_tokens >= HIT_SHARE * possible:
+                outcome = "hit"
+            else:
+                outcome = "miss"
+                if cause in _BEHIND_THE_PREFIX:
+                    cause = TOO_SHORT if possible < CACHED_TOKENS_MIN else EVICTED
+            found.append(
+                Accounted(
+                    prompt.seq,
+                    prompt.message,
+                    outcome,
+                    cause,
+                    prompt.estimate,
+                    expected,
+                    prompt.input_tokens,
+                    prompt.cached_tokens,
+                    prompt.pipeline,
+                )
+            )
         last[prompt.pipeline] = prompt
     return tuple(found)
-
-
-def _accounted(conversation: Conversation, before: Prompt | None, prompt: Prompt) -> Accounted:
-    cause = cause_of(conversation, before, prompt)
-    expected = 0 if before is None else kept_tokens(conversation, before, prompt)
-    possible = 0 if before is None else max(before.prefix_tokens, expected)
-    outcome: Outcome = "unknown"
-    if prompt.cached_tokens is None:
-        cause = cause or NOT_REPORTED
-    elif prompt.cached_tokens and prompt.cached_tokens >= HIT_SHARE * possible:
-        outcome = "hit"
-    else:
-        outcome = "miss"
-        if cause in _BEHIND_THE_PREFIX:
-            cause = TOO_SHORT if possible < CACHED_TOKENS_MIN else EVICTED
-    return Accounted(
-        prompt.seq,
-        prompt.message,
-        outcome,
-        cause,
-        prompt.estimate,
-        expected,
-        prompt.input_tokens,
-        prompt.cached_tokens,
-        prompt.pipeline,
-    )
 
 
 def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) -> str | None:
@@ -125,8 +123,8 @@ def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) 
     if before is None:
         return FIRST
     if prompt.hashes.L1_SYSTEM != before.hashes.L1_SYSTEM:
-        return SETTINGS if conversation.settings.seq > before.seq else UNEXPLAINED
-    if before.seq < conversation.settings.seq < prompt.seq:
+        return SETTINGS if conversation.settings_seq > before.seq else UNEXPLAINED
+    if before.seq < conversation.settings_seq < prompt.seq:
         return MODEL_OR_TOOLS
     if (compaction := _compaction(conversation, before, prompt)) is not None:
         return f"{COMPACTED}{compaction}"

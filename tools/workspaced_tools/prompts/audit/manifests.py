@@ -9,7 +9,7 @@ from workspaced_events.projections.conversations import Conversation, Conversati
 
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ECHO_CHARS_MAX
-from ...ports.prompts import NO_PROMPT_HINT, StoredManifest
+from ...ports.manifest import NO_PROMPT_HINT, ShownManifest
 from ..model.stored_texts import manifest_of_prompt
 from ..model.types import Texts
 
@@ -31,10 +31,10 @@ class ManifestStore:
         self._of_vault = {name: each for name, each in conversations.by_id.items() if each.vault == vault}
         self._texts = texts
 
-    def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
+    def prompt(self, conversation: str | None, message: str | None) -> ShownManifest:
         prompt = self._prompt(self._conversation(conversation), message)
         try:
-            return StoredManifest(prompt.seq, manifest_of_prompt(prompt.manifest_sha256, self._texts))
+            return ShownManifest(prompt.seq, manifest_of_prompt(prompt.manifest_sha256, self._texts))
         except (LogDamaged, NotRecorded) as error:
             raise NotRecorded("The prompt's manifest is not kept", hint=error.hint or error.message) from None
 

@@ -14,13 +14,7 @@ import msgspec
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.insertions import key_of
-from workspaced_events.schema.catalogue import (
-    ContextInserted,
-    ContextWithdrawn,
-    Event,
-    PromptAnswered,
-    PromptOverlaid,
-)
+from workspaced_events.schema import catalogue as c
 
 OVERLAY_TYPES: Final = ("context_inserted", "context_withdrawn", "prompt_overlaid", "prompt_answered")
 Blob = Callable[[str], bytes | None]
@@ -98,26 +92,26 @@ class OverlaidChats:
     """All chats of the events that it has taken, the one that was told something last at the end."""
 
     def __init__(self) -> None:
-        self.by_chat: dict[str, list[Event]] = {}
+        self.by_chat: dict[str, list[c.Event]] = {}
         """What was put into each chat itself."""
-        self._inserted: dict[str, Event] = {}
+        self._inserted: dict[str, c.Event] = {}
         self._withdrawn: dict[str, int] = {}
-        self._requests: dict[str, list[Event]] = {}
+        self._requests: dict[str, list[c.Event]] = {}
         """By the last insertion of each."""
-        self._answered: dict[int, PromptAnswered] = {}
+        self._answered: dict[int, c.PromptAnswered] = {}
 
-    def take(self, event: Event) -> None:
+    def take(self, event: c.Event) -> None:
         """Takes the next event of a log."""
         data = event.data
-        if isinstance(data, ContextInserted):
+        if isinstance(data, c.ContextInserted):
             self._inserted[data.insertion] = event
             self.by_chat[data.session] = [*self.by_chat.pop(data.session, ()), event]
-        elif isinstance(data, ContextWithdrawn):
+        elif isinstance(data, c.ContextWithdrawn):
             for each in data.insertions:
                 self._withdrawn.setdefault(each, event.seq)
-        elif isinstance(data, PromptOverlaid):
+        elif isinstance(data, c.PromptOverlaid):
             self._requests.setdefault(data.insertion, []).append(event)
-        elif isinstance(data, PromptAnswered):
+        elif isinstance(data, c.PromptAnswered):
             of = data.caller, data.body_hash
             requests = self._requests.get(data.insertion, ())
             sent = [each for each in requests if (each.data.caller, each.data.body_hash) == of]
@@ -130,12 +124,12 @@ class OverlaidChats:
         chat = inserted.data.session if inserted is not None else name
         return chat if chat in self.by_chat else None
 
-    def _chain(self, last: str) -> list[Event]:
+    def _chain(self, last: str) -> list[c.Event]:
         """What was put into a chat up to its insertion `last`, the newest first, as far back as the log has it.
 
         Each stands in the log before the last: a log that somebody wrote may say that one stands after itself.
         """
-        found: list[Event] = []
+        found: list[c.Event] = []
         after: str | None = last
         while after is not None and (inserted := self._inserted.get(after)) is not None:
             if found and inserted.seq >= found[-1].seq:
@@ -144,12 +138,12 @@ class OverlaidChats:
             after = inserted.data.after
         return found
 
-    def requests_of(self, chat: str) -> list[Event]:
+    def requests_of(self, chat: str) -> list[c.Event]:
         """The requests whose last insertion is one of the chat itself."""
         found = [sent for each in self.by_chat[chat] for sent in self._requests.get(each.data.insertion, ())]
         return sorted(found, key=lambda event: event.seq)
 
-    def insertions_of(self, chat: str) -> list[Event]:
+    def insertions_of(self, chat: str) -> list[c.Event]:
         """What was put into the chat, and into the one that it began as."""
         found = {each.seq: each for each in self.by_chat[chat]}
         after = [each.data.after for each in found.values()]
@@ -176,8 +170,8 @@ class OverlaidChats:
             [self._request(each) for each in requests],
         )
 
-    def _insertion(self, event: Event, requests: int, blob: Blob) -> InsertionShown:
-        data: ContextInserted = event.data
+    def _insertion(self, event: c.Event, requests: int, blob: Blob) -> InsertionShown:
+        data: c.ContextInserted = event.data
         result = None
         with suppress(LogDamaged):
             result = blob(data.result_sha256)
@@ -197,7 +191,7 @@ class OverlaidChats:
             withdrawn_at=self._withdrawn.get(data.insertion),
         )
 
-    def _request(self, event: Event) -> RequestShown:
+    def _request(self, event: c.Event) -> RequestShown:
         chain = self._chain(event.data.insertion)
         if not chain or chain[-1].data.after is not None:  # the log does not have all of it
             chain = []

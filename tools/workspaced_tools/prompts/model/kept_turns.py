@@ -4,12 +4,12 @@ A thing is made again where one of the values that it was made from is another o
 what is kept as without, and costs what is new in it.
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from workspaced_events.ids import ConversationId, MessageId
+
+from ...latest_used import LatestUsed
 
 T = TypeVar("T")
 CONVERSATIONS_MAX: Final = 8
@@ -40,13 +40,7 @@ class KeptConversations:
     """The turns of the conversations that were asked for last. Safe from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[ConversationId, KeptTurns] = OrderedDict()
+        self._kept = LatestUsed[ConversationId, KeptTurns](CONVERSATIONS_MAX, lambda _turns: 1)
 
     def of(self, conversation: ConversationId) -> KeptTurns:
-        with self._lock:
-            kept = self._kept.setdefault(conversation, KeptTurns())
-            self._kept.move_to_end(conversation)
-            while len(self._kept) > CONVERSATIONS_MAX:
-                self._kept.popitem(last=False)
-            return kept
+        return self._kept.get(conversation) or self._kept.put(conversation, KeptTurns())

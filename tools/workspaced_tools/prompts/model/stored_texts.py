@@ -1,7 +1,5 @@
 """Texts of prompts by their sha256: read from blobs, kept in memory, or staged on their way to the blobs."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Final
@@ -11,6 +9,7 @@ import msgspec
 from workspaced_events.errors import LogDamaged
 
 from ...errors import NotRecorded
+from ...latest_used import LatestUsed
 from ...ports.manifest import Manifest
 from .types import TURN_VERSION, Texts, Turn
 
@@ -74,10 +73,7 @@ class TextCache:
     def __init__(self, texts: Texts, *, chars_max: int) -> None:
         """`texts` reads a text that is not in memory."""
         self._source = texts
-        self._chars_max = chars_max
-        self._chars = 0
-        self._texts: OrderedDict[str, str] = OrderedDict()
-        self._lock = threading.Lock()
+        self._texts = LatestUsed[str, str](chars_max, len)
 
     def __call__(self, name: str) -> str:
         """The text of that sha256.
@@ -85,20 +81,8 @@ class TextCache:
         Raises:
             WorkspacedError: from `texts`.
         """
-        with self._lock:
-            if (text := self._texts.get(name)) is not None:
-                self._texts.move_to_end(name)
-                return text
-        return self._remembered(name, self._source(name))
-
-    def _remembered(self, name: str, text: str) -> str:
-        with self._lock:
-            if name not in self._texts and len(text) <= self._chars_max:
-                self._texts[name] = text
-                self._chars += len(text)
-            while self._chars > self._chars_max:
-                self._chars -= len(self._texts.popitem(last=False)[1])
-        return text
+        known = self._texts.get(name)
+        return known if known is not None else self._texts.put(name, self._source(name))
 
 
 class BlobStaging:

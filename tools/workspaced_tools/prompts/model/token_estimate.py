@@ -42,10 +42,8 @@ def _estimated(text: str) -> int:
     return wide + estimate_tokens_of_chars(len(text) - wide)
 
 
-@lru_cache(maxsize=4_096)
-def _remembered(text: str) -> int:
-    """Each prompt of a conversation counts all its messages."""
-    return _estimated(text)
+_remembered: Final = lru_cache(maxsize=4_096)(_estimated)
+"""Each prompt of a conversation counts all its messages."""
 
 
 def estimate_tokens_of_chars(chars: int) -> int:
@@ -58,16 +56,13 @@ def estimate_json_tokens(text: str) -> int:
     return _json_remembered(text) if len(text) <= _REMEMBERED_CHARS else _json_estimated(text)
 
 
-@lru_cache(maxsize=1_024)
-def _json_remembered(text: str) -> int:
-    """As `_remembered`."""
-    return _json_estimated(text)
-
-
 def _json_estimated(text: str) -> int:
     rest, prose = _PROSE.sub("", text), "".join(_PROSE.findall(text))
     wide = 0 if rest.isascii() else len(rest) - len(_WIDE.sub("", rest))
     return estimate_tokens(prose) + wide + estimate_json_tokens_of_chars(len(rest) - wide)
+
+
+_json_remembered: Final = lru_cache(maxsize=1_024)(_json_estimated)
 
 
 def estimate_json_tokens_of_chars(chars: int) -> int:

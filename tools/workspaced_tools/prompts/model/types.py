@@ -10,15 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from workspaced_events.ids import ConversationId, MessageId, NoteId
-from workspaced_events.schema.catalogue import (
-    ArtifactKind,
-    ContextFolded,
-    ContextNearLimit,
-    Form,
-    LayerHashes,
-    Pipeline,
-    ProviderKind,
-)
+from workspaced_events.schema import catalogue as c
 
 from ...ports.base import Wire
 from ...ports.manifest import LayerId, Manifest
@@ -36,7 +28,7 @@ ENVELOPE_VERSION: Final = 1
 class Artifact(Wire, frozen=True):
     """One thing attached to this turn, as it was read. A folder or tag is its notes, sorted by path."""
 
-    kind: ArtifactKind
+    kind: c.ArtifactKind
     id: str
     title: str
     revision: str = ""
@@ -50,7 +42,7 @@ class Artifact(Wire, frozen=True):
     """Why it could not be read: a code such as NOTE_NOT_FOUND."""
     note: NoteId | None = None
     """The note that the artifact was read from or that names it; None if the runtime sent it."""
-    form: Form = "text"
+    form: c.Form = "text"
 
     @property
     def notes(self) -> tuple[NoteId, ...]:
@@ -69,7 +61,7 @@ class Provided(Wire, frozen=True):
     """The text of a pinned provider. Empty text is not shown."""
 
     id: str
-    kind: ProviderKind
+    kind: c.ProviderKind
     text_sha256: str | None = None
     failed: str | None = None
     notes: tuple[NoteId, ...] = ()
@@ -104,7 +96,7 @@ class Present(Wire, frozen=True):
 class Policy(Wire, frozen=True):
     """The rules for cutting a prompt's history and library."""
 
-    pipeline: Pipeline = "chat"
+    pipeline: c.Pipeline = "chat"
     keep_rounds: int = 3
     """The budget never touches this many last rounds (assembly/history.py defines a round)."""
     slide_to: float = 0.5
@@ -216,7 +208,7 @@ class Envelope(Wire, frozen=True, omit_defaults=False):
     message_id: MessageId
     layers: tuple[Layer, ...]
     messages: tuple[ChatMessage, ...]
-    hashes: LayerHashes
+    hashes: c.LayerHashes
     combined_hash: str
     """sha256 of the non-empty layer texts, joined by a blank line."""
     manifest: Manifest
@@ -232,11 +224,11 @@ class Assembled(msgspec.Struct, frozen=True):
     """Texts to store as blobs: the blocks of the library's new entries."""
     seed_estimate: int
     prefix_tokens: int
-    pipeline: Pipeline = "chat"
+    pipeline: c.Pipeline = "chat"
     elided: int = 0
-    compacted: ContextFolded | None = None
+    compacted: c.ContextFolded | None = None
     """The compaction that this prompt made necessary, and that it already shows."""
-    near_limit: ContextNearLimit | None = None
+    near_limit: c.ContextNearLimit | None = None
     """Asks for a summary; None: there is room, or it was asked for."""
     sent: SentTurn | None = None
     """What the turn's user message holds, for later prompts to repeat; None: they repeat its words."""

@@ -113,9 +113,10 @@ def render_block(
             raise ValueError(f"Expected a name of RESERVED or with an underscore, got {each!r}.")
     if "content" in fields:
         raise ValueError("Expected the body's text as `body`, got a field `content`.")
-    lines = [f"<{field}>{_field(value, names, outer)}</{field}>" for field, value in fields.items()]
+    shown = {field: escape_field(value, names=names, outer=outer) for field, value in fields.items()}
+    lines = [f"<{field}>{value}</{field}>" for field, value in shown.items()]
     end = _fence_for(body, names, outer, fence) if fence else ""
-    body = body if fence else _body(body, names, outer)
+    body = body if fence else escape_body(body, names=names, blocks=outer)
     return "\n".join([f"<{name}{end}>", *lines, f"<content{end}>", body, f"</content{end}>", f"</{name}{end}>"])
 
 
@@ -131,9 +132,17 @@ def _fence_for(body: str, names: tuple[str, ...], outer: tuple[str, ...], fence:
     return _fence_for(body, names, outer, digits)
 
 
-def escape_body(text: str, *, blocks: tuple[str, ...] = ()) -> str:
-    """Escapes `text` for the body of a block. It can neither open nor close any of `blocks`."""
-    return _body(text, (), blocks)
+def escape_body(text: str, *, names: tuple[str, ...] = (), blocks: tuple[str, ...] = ()) -> str:
+    """Escapes `text` for the body of a block. It can neither open nor close any of `blocks`.
+
+    `names`: of the block itself and of its fields, which it cannot close.
+    """
+    is_harmful = _is_harmful(names, blocks)
+
+    def broken(less: "regex.Match[str]") -> str:
+        return f"{_shown(less[0][0])}{less[0][1:]}" if is_harmful(less) else less[0]
+
+    return _DELIMITER.sub(broken, show_invisible(text))
 
 
 def unescape_body(text: str) -> str:
@@ -141,12 +150,15 @@ def unescape_body(text: str) -> str:
     return _SHOWN.sub(lambda shown: chr(int(shown[1], 16)), text)
 
 
-def escape_field(text: str, *, outer: tuple[str, ...] = ()) -> str:
+def escape_field(text: str, *, names: tuple[str, ...] = (), outer: tuple[str, ...] = ()) -> str:
     """Escapes `text` for a title, path or attribute: one line, with `&`, `<`, `>` and `"` as XML entities.
 
-    `outer`: as in `render_block`.
+    `names`: as in `escape_body`; `outer`: as in `render_block`.
     """
-    return _field(text, (), outer)
+    seen = escape_body(text, names=names, blocks=outer).translate(_XML_CHARS)
+    for sign in "\n\r\t":
+        seen = seen.replace(sign, _shown(sign))
+    return seen
 
 
 def unescape_field(text: str) -> str:
@@ -163,15 +175,6 @@ def show_invisible(text: str) -> str:
 
 def _is_plain(text: str) -> bool:
     return text.isascii() and "\\u{" not in text and text.replace("\n", "").replace("\t", "").isprintable()
-
-
-def _body(text: str, names: tuple[str, ...], outer: tuple[str, ...]) -> str:
-    is_harmful = _is_harmful(names, outer)
-
-    def broken(less: "regex.Match[str]") -> str:
-        return f"{_shown(less[0][0])}{less[0][1:]}" if is_harmful(less) else less[0]
-
-    return _DELIMITER.sub(broken, show_invisible(text))
 
 
 def _is_harmful(names: tuple[str, ...], outer: tuple[str, ...]) -> "Callable[[regex.Match[str]], bool]":
@@ -192,13 +195,6 @@ def _skeletons(names: tuple[str, ...], outer: tuple[str, ...]) -> tuple[tuple[st
     """Skeletons of the names that a body may not open, and of those that it may not close."""
     opening = {*(each for each in RESERVED if "_" in each), *names[:1], *outer}
     return tuple(map(skeleton, opening)), tuple(map(skeleton, RESERVED | {*names, *outer}))
-
-
-def _field(text: str, names: tuple[str, ...], outer: tuple[str, ...] = ()) -> str:
-    seen = _body(text, names, outer).translate(_XML_CHARS)
-    for sign in "\n\r\t":
-        seen = seen.replace(sign, _shown(sign))
-    return seen
 
 
 def _shown(sign: str) -> str:

@@ -1,6 +1,6 @@
 """Anthropic's Messages API.
 
-It writes its cache at breakpoints (cache_breakpoints.py). Its input count excludes cached tokens. It refuses an
+It writes its cache at breakpoints (`request.marked`). Its input count excludes cached tokens. It refuses an
 image whose bytes are of another type than declared ("the image was specified using the image/jpeg media type, but
 appears to be image/png"), and one whose base64 is longer than 5 MiB ("image exceeds 5 MB maximum").
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.projections.conversations import Settings
+from workspaced_events.schema.catalogue import ConversationStarted
 from workspaced_events.schema.catalogue import Shape as Recorded
 
 from ...errors import NotRecorded
@@ -46,7 +46,7 @@ class RenderedBody(Wire, frozen=True, omit_defaults=False):
 
 def shape(
     envelope: Envelope,
-    settings: Settings,
+    settings: ConversationStarted,
     template: Template,
     texts: Texts,
     blob: Blob,
@@ -80,7 +80,9 @@ def body_hash(body: Json) -> str:
 # -- recorded prompts --
 
 
-def rebuild_request_body(recorded: Recorded, envelope: Envelope, settings: Settings, blob: Blob) -> RenderedBody:
+def rebuild_request_body(
+    recorded: Recorded, envelope: Envelope, settings: ConversationStarted, blob: Blob
+) -> RenderedBody:
     """Rebuilds the request body of a recorded prompt, by the recorded template even if it has changed since.
 
     Args:

@@ -11,7 +11,7 @@ but its first use are replaced as well.
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain, count, groupby
 from operator import itemgetter
@@ -20,12 +20,12 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.projections.conversations import Settings
+from workspaced_events.schema.catalogue import ConversationStarted
 
 from ...notes.images.types import media_type as detected
 from ..model.blocks import BLANK_LINE, LIBRARY_FRAME
+from ..model.turn_window import end_of_previous
 from ..model.types import Block, ChatMessage, Envelope, Texts
-from .cache_breakpoints import Message, marked
 from .known import provider_named
 from .provider import NAME_CHARS_MAX, CachedContent, Part, Provider, Request, RequestMessage
 from .tool_definitions import DEPTH_MAX, Definitions, definitions_of, nested_deeper
@@ -34,6 +34,10 @@ Blob = Callable[[str], bytes | None]
 """Returns the bytes of a sha256; None if they are not kept."""
 OUTPUT_TOKENS: Final = 4_096
 """The output limit if the conversation reserves nothing for answers."""
+Message = tuple[str, list[Part]]
+"""A role and its parts."""
+Place = tuple[int, int]
+"""The index of a part's message, and the part's index in the message."""
 ASSISTANT_BEGINS: Final = "(The assistant begins.)"
 NO_WORDS: Final = "(The user said nothing.)"
 IMAGES_OF: Final = "(Images in the result of {}:)"
@@ -109,7 +113,7 @@ def _digest(*of: str | int) -> str:
 
 def request_of(
     envelope: Envelope,
-    settings: Settings,
+    settings: ConversationStarted,
     provider: Provider,
     texts: Texts,
     blob: Blob,
@@ -142,6 +146,14 @@ def request_of(
     if cached_content is not None and provider.family is not None and provider.create_cache is None:
         changes.add(f"The cached content is not used, since {provider.family} knows none")
         cached_content = None
+    hashes = envelope.hashes
+    held = (
+        envelope.conversation_id,
+        hashes.L1_SYSTEM,
+        hashes.L2_PREVIOUS,
+        settings.model,
+        settings.tools_sha256,
+    )
     request = Request(
         provider=settings.provider,
         model=settings.model,
@@ -155,22 +167,9 @@ def request_of(
         tools=defined,
         own_tools=tools.own,
         tool_names=names.renamed,
-        cached_content=CachedContent(_cache_key(envelope, settings), resource=cached_content),
+        cached_content=CachedContent(sha256(msgspec.json.encode(held)).hexdigest(), resource=cached_content),
     )
     return request, (*tools.changes, *changes.sentences())
-
-
-def _cache_key(envelope: Envelope, settings: Settings) -> str:
-    """A hash of the conversation's id and of everything that a provider's explicit cache holds."""
-    hashes = envelope.hashes
-    held = (
-        envelope.conversation_id,
-        hashes.L1_SYSTEM,
-        hashes.L2_PREVIOUS,
-        settings.model,
-        settings.tools_sha256,
-    )
-    return sha256(msgspec.json.encode(held)).hexdigest()
 
 
 class _Changes:
@@ -353,3 +352,39 @@ def _object(text: str) -> dict[str, Any] | None:
         return None
     may_be_deep = text.count("{") + text.count("[") > DEPTH_MAX
     return None if not isinstance(found, dict) or (may_be_deep and nested_deeper(found, DEPTH_MAX)) else found
+
+
+def marked(
+    system: Sequence[Part], library: int, messages: Sequence[Message]
+) -> tuple[tuple[Part, ...], list[Message]]:
+    """The parts of system and messages with marks, after which a provider may cache the prefix.
+
+    Anthropic writes its cache at the marks, and reads what an earlier request wrote at one of them
+    (platform.claude.com/docs/en/build-with-claude/prompt-caching). Each request begins with the one before it, so
+    the marks are after the runtime's own system prompt, the library, the last message of the request before, and
+    the last message of all: at most four, as many as it takes.
+
+    `library`: the number of the system's last parts that are the library.
+    """
+    ends = {len(system) - library, len(system)}
+    parts = [replace(part, cache=at in ends) for at, part in enumerate(system, start=1)]
+    copies = [(role, list(each)) for role, each in messages]
+    for at, place in _ends(messages):
+        copies[at][1][place] = replace(copies[at][1][place], cache=True)
+    return tuple(parts), copies
+
+
+def _ends(messages: Sequence[Message]) -> Iterator[Place]:
+    """The ends of the request before, which is up to the last answers of the assistant, and of all messages."""
+    ends = (_last(messages, end_of_previous([role for role, _ in messages])), _last(messages, len(messages)))
+    yield from dict.fromkeys(place for place in ends if place is not None)
+
+
+def _last(messages: Sequence[Message], end: int) -> Place | None:
+    """The last part of the first `end` messages that may have a mark: thinking may not."""
+    for at in reversed(range(end)):
+        parts = messages[at][1]
+        for place in reversed(range(len(parts))):
+            if parts[place].type != "thinking":
+                return at, place
+    return None

@@ -15,16 +15,16 @@ from workspaced_events.schema.catalogue import ArtifactKind, Attachment, Attachm
 
 from ...errors import ArgumentInvalid, NoActiveNote, NoteNotFound
 from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, MEMBERS_ATTACHED_MAX
-from ...notes.images.data_uri import decoded
+from ...notes.images.types import decoded
 from ...notes.note import Note, NoteFailure
-from ...ports.images import ImageFailure
 from ...ports.questions import Images, Members, Names, Read, Resolve
+from ...ports.vault import ImageFailure
 from ...ports.view import View
-from ...tools.note_answers import served_vault
+from ...tools.note_answers import file_time, served_vault
 from ..model.note_names import notes_of, then_and_now
 from ..model.types import Artifact
 from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
-from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable, utc_seconds
+from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable
 
 _NOTHING: Final = {"active_note": NoActiveNote.code, "selected_text": NO_SELECTION}
 """What becomes of an attachment that the daemon resolved to a note which does not exist for the client: as if
@@ -146,7 +146,7 @@ def artifact_of(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading)
         found.id,
         found.title,
         revision,
-        utc_seconds(found.stat.mtime_ns),
+        file_time(found.stat.mtime_ns),
         bytes=len(found.source),
         note=found.id,
     )
@@ -155,25 +155,20 @@ def artifact_of(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading)
 def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     """The selection that the runtime sent, or the user's when the message came."""
     if attachment.resolved and attachment.text_sha256 is not None:
-        yield _selected_then(attachment, reading)
+        # What the user had selected when the message came, if its note may still be shown.
+        vault, state = reading.whole()
+        note = _note_of(attachment.id)
+        now = state.current_path(note) or note
+        if vault.ask(Names([now])) == [None]:
+            raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
+        text = reading.texts(attachment.text_sha256)
+        title = attachment.title or attachment.id
+        size = len(text.encode())
+        yield Artifact("selected_text", attachment.id, title, attachment.text_sha256, bytes=size, note=now)
         return
     if attachment.text_sha256 is None:
         raise Unavailable(NO_SELECTION)
     yield from _inline(attachment, reading)
-
-
-def _selected_then(attachment: Attachment, reading: Reading) -> Artifact:
-    """What the user had selected when the message came, if its note may still be shown."""
-    assert attachment.text_sha256 is not None, "resolved"
-    vault, state = reading.whole()
-    note = _note_of(attachment.id)
-    now = state.current_path(note) or note
-    if vault.ask(Names([now])) == [None]:
-        raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
-    text = reading.texts(attachment.text_sha256)
-    title = attachment.title or attachment.id
-    size = len(text.encode())
-    return Artifact("selected_text", attachment.id, title, attachment.text_sha256, bytes=size, note=now)
 
 
 def _note_of(attached: str) -> NoteId:

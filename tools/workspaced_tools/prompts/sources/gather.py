@@ -25,8 +25,8 @@ from workspaced_events.schema.catalogue import Pipeline
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ATTACHED_AT_ONCE
 from ...ports.asking import VaultPort
-from ...ports.images import NoteImage
 from ...ports.questions import Images, Read
+from ...ports.vault import NoteImage
 from ...ports.view import View
 from ...tools.linked_workspace import of_person
 from ..model.changes import line_changes

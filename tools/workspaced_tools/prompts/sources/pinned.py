@@ -12,9 +12,8 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import NoteId, note_id
-from workspaced_events.projections.conversations import Provider
 from workspaced_events.projections.workspace_fold import visible_tabs
-from workspaced_events.schema.catalogue import ProviderKind
+from workspaced_events.schema.catalogue import ContextPinned, ProviderKind
 
 from ...errors import ArgumentInvalid
 from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
@@ -22,16 +21,17 @@ from ...notes.note import Note
 from ...ports.asking import VaultPort
 from ...ports.questions import LinkTargets, Members, Names, Overview, Read
 from ...ports.vault import NoteRef
+from ...tools.note_answers import file_time
 from ..model.blocks import BLANK_LINE, artifact_block
 from ..model.token_estimate import estimate_tokens
 from ..model.types import Artifact, Provided
 from .environment import file_line
-from .view_reader import Reading, Unavailable, utc_seconds
+from .view_reader import Reading, Unavailable
 
 OTHERS: Final = "Not shown for want of room:"
 
 
-def provide(pin: Provider, reading: Reading) -> Provided:
+def provide(pin: ContextPinned, reading: Reading) -> Provided:
     """The pin's present text.
 
     Raises:
@@ -79,20 +79,20 @@ class _Found(msgspec.Struct, frozen=True):
     notes: Sequence[NoteId] = ()
 
 
-def _text(pin: Provider, reading: Reading) -> _Found:
+def _text(pin: ContextPinned, reading: Reading) -> _Found:
     if pin.text_sha256 is None:
         raise ArgumentInvalid("A pin of kind text has a text", hint="Pin it again with one.")
     return _Found(pin.text_sha256 if reading.inline_text(pin.text_sha256) else None)
 
 
-def _note(pin: Provider, reading: Reading) -> _Found:
+def _note(pin: ContextPinned, reading: Reading) -> _Found:
     if pin.path is None:
         raise ArgumentInvalid("A pin of kind note has a path", hint="Pin it again with one.")
     note = reading.note(pin.path)
     return _Found(reading.keep_note(note) if note.source else None, [note.id])
 
 
-def _folder(pin: Provider, reading: Reading) -> _Found:
+def _folder(pin: ContextPinned, reading: Reading) -> _Found:
     if pin.folder is None:
         raise ArgumentInvalid("A pin of kind folder has a folder", hint="Pin it again with one; '' is the vault.")
     vault, _ = reading.names()
@@ -100,7 +100,7 @@ def _folder(pin: Provider, reading: Reading) -> _Found:
     return _listed(reading, [("", found.notes)], found.total - len(found.notes))
 
 
-def _workspace(_pin: Provider, reading: Reading) -> _Found:
+def _workspace(_pin: ContextPinned, reading: Reading) -> _Found:
     vault, state = reading.names()
     active = [state.active.id] if state.active is not None else []
     tabs = [tab.note_id for tab in visible_tabs(state, reading.view.now, reading.view.state.clock_steps)]
@@ -109,14 +109,14 @@ def _workspace(_pin: Provider, reading: Reading) -> _Found:
     return _listed(reading, [(head, [known[note] for note in notes if note in known]) for head, notes in parts])
 
 
-def _open_files(_pin: Provider, reading: Reading) -> _Found:
+def _open_files(_pin: ContextPinned, reading: Reading) -> _Found:
     vault, state = reading.names()
     active = [state.active.id] if state.active is not None else []
     tabs = (tab.note_id for tab in visible_tabs(state, reading.view.now, reading.view.state.clock_steps))
     return _contents(reading, list(_known(vault, [*active, *tabs, *state.pins]).values()))
 
 
-def _linked_files(pin: Provider, reading: Reading) -> _Found:
+def _linked_files(pin: ContextPinned, reading: Reading) -> _Found:
     vault, state = reading.whole()
     source = pin.path or (state.active.id if state.active is not None else None)
     if source is None:
@@ -129,14 +129,14 @@ def _linked_files(pin: Provider, reading: Reading) -> _Found:
     return _Found(found.text_sha256, [note.id, *found.notes])
 
 
-def _recent_changes(_pin: Provider, reading: Reading) -> _Found:
+def _recent_changes(_pin: ContextPinned, reading: Reading) -> _Found:
     vault, _ = reading.whole()
     changed = vault.ask(Overview(PROVIDED_CHANGES_MAX)).changed
-    lines = [f"- {(utc_seconds(ns) or '')[:10]} {file_line(ref)}" for ref, ns in changed]
+    lines = [f"- {(file_time(ns) or '')[:10]} {file_line(ref)}" for ref, ns in changed]
     return _stored(reading, lines, [ref.id for ref, _ in changed])
 
 
-_PROVIDERS: Final[dict[ProviderKind, Callable[[Provider, Reading], _Found]]] = {
+_PROVIDERS: Final[dict[ProviderKind, Callable[[ContextPinned, Reading], _Found]]] = {
     "text": _text,
     "note": _note,
     "folder": _folder,

@@ -102,7 +102,12 @@ def search_text(search: Search, numbers: Numbers, *, outer: tuple[str, ...] = ()
         "they ask for. Answer from them where they help, and say so where they do not."
     )
     catalogue = _catalogue((sources[number - 1] for number in shown), outer)
-    return BLANK_LINE.join((instruction, *blocks, catalogue, _guidance(shown)))
+    several = f", several as [^{shown[0]}][^{shown[1]}]" if len(shown) > 1 else ""
+    guidance = (
+        f"Cite a source right behind what rests on it, by its number: [^{shown[0]}]{several}. Use only numbers "
+        f"of {_CATALOGUE}, and say at the end of the answer what each cited one is."
+    )
+    return BLANK_LINE.join((instruction, *blocks, catalogue, guidance))
 
 
 def search_block(name: str, fields: Mapping[str, str], search: Search, numbers: Numbers) -> str:
@@ -134,14 +139,6 @@ def _catalogue(sources: Iterable[Source], outer: tuple[str, ...]) -> str:
         title, source = (escape_field(text, outer=outer) for text in (each.title or each.source, each.source))
         lines.append(f"[{each.number}] {title} ({source})")
     return "\n".join((*lines, f"</{_CATALOGUE}>"))
-
-
-def _guidance(numbers: tuple[int, ...]) -> str:
-    several = f", several as [^{numbers[0]}][^{numbers[1]}]" if len(numbers) > 1 else ""
-    return (
-        f"Cite a source right behind what rests on it, by its number: [^{numbers[0]}]{several}. Use only numbers "
-        f"of {_CATALOGUE}, and say at the end of the answer what each cited one is."
-    )
 
 
 def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:

@@ -8,7 +8,6 @@ A code says why something cannot be shown: the code of an error, one of inline_c
 """
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -189,11 +188,3 @@ def checked(text: str) -> str:
     if len(text) > ATTACHED_CHARS_MAX:
         raise Unavailable(TOO_LARGE)
     return text
-
-
-def utc_seconds(ns: int) -> str | None:
-    """A file's time as ISO 8601 UTC; None if it is outside the calendar's range."""
-    try:
-        return datetime.fromtimestamp(ns // 1_000_000_000, UTC).isoformat().replace("+00:00", "Z")
-    except (OverflowError, ValueError, OSError):
-        return None

@@ -13,9 +13,10 @@ not. So this module checks folders first, from the root down, and everything in 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
+import msgspec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from workspaced_events.errors import WorkspacedError
@@ -296,3 +297,31 @@ def _matcher(line: str, ignore_case: bool) -> Callable[[str], bool] | None:
         return lambda path: compiled.search(path.removesuffix("/")) is not None
     # The pattern also matches paths below the named folder or file; only the named path itself counts here.
     return lambda path: any(found.end() == len(path) for found in compiled.finditer(path))
+
+
+class IdleRule(msgspec.Struct, frozen=True):
+    """A rule that matches neither a file nor a folder at present."""
+
+    rule: str
+    source: str
+    """The setting or file of the rule."""
+    line: int
+
+
+def idle_rules(rules: Sequence[Rule], paths: Iterable[str]) -> list[IdleRule]:
+    """The rules that match none of these vault-relative paths of files, nor a folder above one.
+
+    Git reads `./secret.md`, `keep\\secret.md` and `{secret,diary}.md` as names that hardly any file has. Such a
+    rule withholds nothing, and nothing else would tell.
+    """
+    parts = {part for path in paths for part in _parts(path)}
+    return [IdleRule(rule.text, rule.source, rule.line) for rule in rules if not any(map(rule.matches, parts))]
+
+
+def _parts(path: str) -> Iterator[str]:
+    """The path, and the folders above it as rules match them."""
+    yield path
+    end = path.find("/")
+    while end >= 0:
+        yield path[: end + 1]
+        end = path.find("/", end + 1)

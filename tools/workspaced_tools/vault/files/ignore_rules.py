@@ -9,7 +9,7 @@ agents. So everything fails closed:
   file for SETTLE_S, an empty or absent file for SETTLE_EMPTY_S, since an editor may be in the middle of saving.
 - A folder that lost its rules together with more than half of its notes counts as an unmounted disk: every note is
   denied until rules or notes return, or the person accepts the present rules. For this the rules last in force are
-  kept from one start to the next (see stored_rules). If those cannot be read, a folder without rules counts as one
+  kept from one start to the next (`RulesStore`). If those cannot be read, a folder without rules counts as one
   that lost them.
 """
 
@@ -21,14 +21,71 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
+
+import msgspec
+
+from workspaced_events.log.disk import RealDisk, read_regular, write_whole
 
 from ...errors import ReadFailed
 from ...limits import SETTLE_EMPTY_S, SETTLE_S, UNCERTAIN_NS
 from ...notes.note import Level
 from .glob_rules import EverythingDenied, Rule, RuleInvalid, RuleList, Rules, Strictest, compile_rules, digest_of
 from .safe_open import RootDirectory, VaultRoot
-from .stored_rules import RulesStore, RulesUnreadable, StoredRules
+
+_VERSION: Final = 1
+_BYTES_MAX: Final = 256 * 1024
+_log = logging.getLogger(__name__)
+
+
+class StoredRules(msgspec.Struct, frozen=True):
+    """The text of the rules' file, empty if there was none, and the number of the vault's notes."""
+
+    text: str
+    notes: int
+    version: int = _VERSION
+
+
+class RulesUnreadable(Exception):
+    """The kept rules of a vault cannot be read."""
+
+
+class RulesStore:
+    """Keeps the ignore rules last in force in the data directory from one start to the next.
+
+    Each vault has one file, readable by its owner only. It is no event and no blob, so it is never exported,
+    bundled or sent.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def load(self) -> StoredRules | None:
+        """The kept rules; None if there are none.
+
+        Raises:
+            RulesUnreadable: the file exists and cannot be read.
+        """
+        try:
+            kept = msgspec.json.decode(read_regular(self._path, 0, _BYTES_MAX), type=StoredRules)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise RulesUnreadable(str(error)) from None
+        if kept.version != _VERSION:
+            raise RulesUnreadable(f"they are of version {kept.version}")
+        return kept
+
+    def save(self, kept: StoredRules) -> None:
+        """Replaces the kept rules durably; if that fails, the former ones stay."""
+        disk = RealDisk(self._path.parent.parent)
+        try:
+            disk.make_directory(self._path.parent.name)
+            write_whole(disk, f"{self._path.parent.name}/{self._path.name}", msgspec.json.encode(kept))
+        except OSError as error:
+            _log.warning("the rules in force are not kept for the next start: %s", error.strerror)
+
 
 _VOLUNTEER: Final = Level.VOLUNTEER
 """A member of an enum takes longer to look up than to compare."""
@@ -48,7 +105,6 @@ _FORGOTTEN: Final = (
     f"There is no {IGNORE_FILE}, and what is kept of the rules last in force cannot be read. If there are to be "
     "no rules, run `workspaced share accept-rules VAULT`."
 )
-_log = logging.getLogger(__name__)
 
 
 class Globs(NamedTuple):
@@ -303,7 +359,9 @@ class Policy:
         except OSError as reason:
             if reason.errno != errno.ENOENT:
                 self._seen = _Seen(root.identity, _stat(root), False)
-                return _broken(_unreadable(reason))
+                if reason.errno in (errno.ELOOP, errno.EMLINK):
+                    return _broken(f"{IGNORE_FILE} is a symlink, which is never followed.")
+                return _broken(f"{IGNORE_FILE} cannot be read: {os.strerror(reason.errno or 0)}.")
             self._seen = _Seen(root.identity, None, True)
             return self._compiled("")
         newest = max(status.st_mtime_ns, status.st_ctime_ns)
@@ -345,9 +403,3 @@ def _stat(root: RootDirectory) -> tuple[int, ...] | None:
 
 def _key(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _unreadable(reason: OSError) -> str:
-    if reason.errno in (errno.ELOOP, errno.EMLINK):
-        return f"{IGNORE_FILE} is a symlink, which is never followed."
-    return f"{IGNORE_FILE} cannot be read: {os.strerror(reason.errno or 0)}."

@@ -2,8 +2,6 @@
 
 import os
 import subprocess
-import threading
-from collections import OrderedDict
 from importlib.util import find_spec
 from typing import Final
 
@@ -13,6 +11,7 @@ from msgspec.structs import replace
 from workspaced_events.interpreter import own_module
 
 from ...errors import BinaryFile, ToolError
+from ...latest_used import LatestUsed
 from ...limits import ECHO_CHARS_MAX, PDF_BYTES_MAX, PDF_S, PDF_TEXTS_BYTES_MAX
 from ...notes.note import Note, NoteFailure, StatKey
 from .safe_open import VaultRoot
@@ -37,24 +36,13 @@ class PdfTexts:
 
     def __init__(self, root: VaultRoot) -> None:
         self._root: Final = root
-        self._known: OrderedDict[tuple[str, StatKey], Note | NoteFailure] = OrderedDict()
-        self._lock: Final = threading.Lock()
+        self._known = LatestUsed[tuple[str, StatKey], Note | NoteFailure](PDF_TEXTS_BYTES_MAX, _size)
 
     def read(self, found: Note) -> Note | NoteFailure:
         """The PDF `found`, whose text is not read yet, with its text; a failure of the code BINARY_FILE if it has
         none for us."""
         at = (found.id, found.stat)
-        with self._lock:
-            known = self._known.get(at)
-            if known is not None:
-                self._known.move_to_end(at)
-                return known
-        made = self._read(found)
-        with self._lock:
-            self._known[at] = made
-            while sum(map(_size, self._known.values())) > PDF_TEXTS_BYTES_MAX:
-                self._known.popitem(last=False)
-        return made
+        return self._known.get(at) or self._known.put(at, self._read(found))
 
     def _read(self, found: Note) -> Note | NoteFailure:
         if find_spec("pypdfium2") is None:

@@ -102,7 +102,10 @@ class VaultRoot:
         Raises:
             ReferenceOutsideVault, SymlinkNotFollowed, NoteNotFound, ReadFailed: as `open_note`.
         """
-        return self._open_regular(path, _image_parts(path), heeds_gitignore=False)
+        parts = tuple(path.split("/"))
+        if ".." in parts or "\0" in path or not is_image_name(path) or not _may_be_found(path, parts):
+            raise _missing(path)
+        return self._open_regular(path, parts, heeds_gitignore=False)
 
     def has_other(self, path: str) -> bool:
         """Whether a file that is no note has exactly this path. Opens no file but `.gitignore`."""
@@ -353,14 +356,6 @@ def _markdown_parts(note: NoteId) -> tuple[tuple[str, ...], str]:
     if not is_markdown(note):
         raise _missing(note)
     return tuple(folders), name
-
-
-def _image_parts(path: str) -> tuple[str, ...]:
-    """As `_parts`, for the path of an image."""
-    parts = tuple(path.split("/"))
-    if ".." in parts or "\0" in path or not is_image_name(path) or not _may_be_found(path, parts):
-        raise _missing(path)
-    return parts
 
 
 def _may_be_found(path: str, parts: tuple[str, ...]) -> bool:

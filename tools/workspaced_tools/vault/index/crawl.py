@@ -225,7 +225,9 @@ class Crawl:
             if made is None:
                 continue
             if spool is not None and not made.entry.withheld.is_bare:
-                _spool(found, made, spool)
+                fields = text_fields(found, made.entry, made.tags)
+                data = msgspec.msgpack.encode(_Spooled(found.id, found.stat, fields))
+                spool.write(len(data).to_bytes(4) + data)
             notes.append(Crawled(made, known))
             size += len(found.source)
             if len(notes) >= _BATCH_NOTES or size >= _BATCH_BYTES:
@@ -277,12 +279,6 @@ def indexed_or_none(note: Note, policy: Policy, *, certain: bool, with_text: boo
 
 
 # -- the spool of texts --
-
-
-def _spool(note: Note, made: IndexedNote, spool: IO[bytes]) -> None:
-    fields = text_fields(note, made.entry, made.tags)
-    data = msgspec.msgpack.encode(_Spooled(note.id, note.stat, fields))
-    spool.write(len(data).to_bytes(4) + data)
 
 
 def _unspooled(spool: IO[bytes]) -> Iterator[TextOf]:

@@ -123,7 +123,9 @@ def match(read: Read, terms: Sequence[Term], *, names: bool = False, every: bool
             continue
         found = _quoted(_grams(term.text)) if len(term.text) >= _GRAM else None
         if found is None:
-            beginning = _beginning(read, term.text, "name_gram_terms" if names else "gram_terms")
+            vocabulary = "name_gram_terms" if names else "gram_terms"
+            sql = f"SELECT term FROM {vocabulary} WHERE term >= ? AND term <= ? LIMIT ?"
+            beginning = [each for (each,) in read(sql, (term.text, term.text + _LAST, _TERMS_MAX + 1))]
             is_whole = is_whole and len(beginning) <= _TERMS_MAX
             found = _quoted(beginning[:_TERMS_MAX], " OR ")
         if found:
@@ -200,11 +202,6 @@ def fields(text: str) -> list[str]:
 def _grams(text: str) -> list[str]:
     grams = dict.fromkeys(text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1))
     return list(grams)[:_GRAMS_MAX]
-
-
-def _beginning(read: Read, text: str, vocabulary: str) -> list[str]:
-    sql = f"SELECT term FROM {vocabulary} WHERE term >= ? AND term <= ? LIMIT ?"
-    return [term for (term,) in read(sql, (text, text + _LAST, _TERMS_MAX + 1))]
 
 
 def _quoted(grams: Sequence[str], operator: str = " AND ") -> str:

@@ -71,7 +71,7 @@ class Index:
         self.private: dict[NoteId, Withheld] = {}
         """The notes that front matter withheld when last written (PRIVATE, REQUESTED), even if they are gone."""
         self._next = 1
-        self._shared = self._withheld = self._links = 0
+        self._shared = self.withheld_count = self.link_count = 0
 
     def open(self) -> bool:
         """Opens the file; returns whether it is the existing one. Raises as `IndexFile.open`."""
@@ -94,9 +94,9 @@ class Index:
             "SELECT max(note) FROM (SELECT max(note) note FROM notes UNION SELECT max(note) FROM embedded)"
         )
         [(notes, withheld)] = self.file.read("SELECT count(*), total(withheld <> 0) FROM notes")
-        self._next, self._withheld = (last or 0) + 1, int(withheld)
-        self._shared = notes - self._withheld
-        self._links = self.file.read("SELECT count(*) FROM links")[0][0]
+        self._next, self.withheld_count = (last or 0) + 1, int(withheld)
+        self._shared = notes - self.withheld_count
+        self.link_count = self.file.read("SELECT count(*) FROM links")[0][0]
         rows = self.file.read("SELECT path, withheld FROM private")
         self.private = {path: Withheld(withheld) for path, withheld in rows}
 
@@ -135,9 +135,9 @@ class Index:
                 self.private.pop(note.entry.id, None)
         self._next += len(notes)
         withheld = sum(1 for note in notes if note.entry.withheld) - sum(1 for each in former if each.withheld)
-        self._withheld += withheld
+        self.withheld_count += withheld
         self._shared += len(notes) - len(former) - withheld
-        self._links += len(rows.links) - sum(each.links for each in former)
+        self.link_count += len(rows.links) - sum(each.links for each in former)
 
     def withhold(self, denied: Callable[[NoteId], bool]) -> None:
         """Reduces all `denied` notes to path and identity, in one transaction."""
@@ -267,14 +267,6 @@ class Index:
     def count(self) -> int:
         """The number of notes that are not withheld."""
         return self._shared
-
-    def link_count(self) -> int:
-        """The number of links in all notes."""
-        return self._links
-
-    def withheld_count(self) -> int:
-        """The number of withheld notes."""
-        return self._withheld
 
 
 def known_in(path: Path) -> dict[NoteId, Known]:

@@ -149,18 +149,13 @@ class Indexer:
             "ready" if self.text_ready.is_set() else "building",
             self.note_count(),
             self._index.count(),
-            self._index.withheld_count(),
+            self._index.withheld_count,
         )
 
     def note_count(self) -> int:
         """The notes that are not withheld, as far as they were found."""
         count = self._index.count()
-        return count if self.ready.is_set() else max(self._found - self._index.withheld_count(), count)
-
-    @property
-    def requested_count(self) -> int:
-        """How many of the withheld notes may be shown to explicit requests."""
-        return self._requested.count()
+        return count if self.ready.is_set() else max(self._found - self._index.withheld_count, count)
 
     @property
     def is_complete(self) -> bool:
@@ -354,7 +349,9 @@ class Indexer:
                 state.clear()
             self._enforced = None
             if self._lost:
-                self._remake()
+                self._index.remake()
+                if self._requested.file.is_open:
+                    self._requested.remake()
                 self._lost = False
             else:
                 self._open_kept()
@@ -385,11 +382,6 @@ class Indexer:
         found = set(self._requested.ids())
         self._remove_requested(list(found - wanted))
         self._index.doubt((wanted - found).union(self._requested.textless()))
-
-    def _remake(self) -> None:
-        self._index.remake()
-        if self._requested.file.is_open:
-            self._requested.remake()
 
     def _crawled(self) -> Iterator[Batch]:
         """The batches of one crawl, in this process if the vault is small, else by worker processes."""

@@ -41,20 +41,20 @@ _Row = int
 _BY_WEIGHT: Final = itemgetter(1, 0)
 
 
-class Partial(msgspec.Struct, frozen=True, gc=False):
-    """A note that holds some words."""
+class Hit(msgspec.Struct, frozen=True, gc=False):
+    """A note that holds what was asked for, or some of it."""
 
     note: NoteId
     score: float
-    """Its share of the best score."""
-    missing: tuple[str, ...] | None
-    """None: it holds all."""
+    """Higher is better; of a note that holds some of it, the share of the best such score."""
+    missing: tuple[str, ...] | None = None
+    """The words that it holds in no form; None: it holds all as they are written."""
 
 
 class Partials(msgspec.Struct, frozen=True, gc=False):
     """The best notes first."""
 
-    notes: list[Partial]
+    notes: list[Hit]
     compared: list[NoteId]
     """All notes that could change a score."""
     ranking: Ranking
@@ -92,7 +92,10 @@ def partial(indexes: Sequence[Index], terms: Sequence[Term], conditions: Conditi
     wholes = {piece for word in words for piece in word.wholes}
     pieces = list(dict.fromkeys(chain(wholes, chain.from_iterable(word.runs for word in words))))
     listed = _listed(indexes, pieces, wholes, having, notes)
-    among = _among(conditions.among)
+    among: set[_Row] | None = None
+    if None not in conditions.among:
+        numbered = enumerate(conditions.among)
+        among = {number * len(indexes) + place for place, each in numbered for number in each or ()}
     sums: dict[_Row, float] = {}
     for piece, rows in listed.items():
         having[piece] = len(rows)
@@ -129,13 +132,6 @@ def _words(indexes: Sequence[Index], terms: Sequence[Term], notes: int) -> tuple
             having[piece] = having.get(piece, 0) + count
     common = {word.text for word in words if word.has_blanks and having[word.wholes[0]] * 2 > notes}
     return [replace(word, runs=()) if word.text in common else word for word in words], having
-
-
-def _among(numbers: Sequence[Set[int] | None]) -> set[_Row] | None:
-    """The only rows to look at; None: all."""
-    if None in numbers:
-        return None
-    return {number * len(numbers) + place for place, each in enumerate(numbers) for number in each or ()}
 
 
 def _listed(
@@ -208,7 +204,7 @@ def _compared(
     return found, True
 
 
-def _scored(compared: Sequence[_Compared], ranking: Ranking) -> list[Partial]:
+def _scored(compared: Sequence[_Compared], ranking: Ranking) -> list[Hit]:
     """The hits among them, best first; a note that has nothing but common words only where no note has more."""
     some = [each for each in compared if ranking.holds_any(each.counts, common=False)] or [
         each for each in compared if ranking.holds_any(each.counts, common=True)
@@ -217,7 +213,7 @@ def _scored(compared: Sequence[_Compared], ranking: Ranking) -> list[Partial]:
     scored.sort(key=lambda each: (-each[0], each[1].note))
     top = scored[0][0] if scored else 1.0
     return [
-        Partial(each.note, score / top, None if each.holds_all else (*each.lacking, *ranking.missing(each.counts)))
+        Hit(each.note, score / top, None if each.holds_all else (*each.lacking, *ranking.missing(each.counts)))
         for score, each in scored
         if score >= top * _LEAST_SHARE
     ]

@@ -34,7 +34,7 @@ from . import full_text
 from .entries import Field
 from .full_text import Match
 from .index import Index
-from .partial import Conditions, partial
+from .partial import Conditions, Hit, partial
 from .queries import TAGGED, restriction, tagged
 
 _WEIGHT: Final[dict[int, int]] = {
@@ -55,16 +55,6 @@ _USUAL_CHARS: Final = 2_000
 _BM25_STEPS: Final = 10
 """BM25 counts in so many steps; within one the note that was visited last comes first."""
 NEVER: Final[Mapping[NoteId, str]] = {}
-
-
-class Hit(msgspec.Struct, frozen=True, gc=False):
-    """A note that holds what was asked for, or some of it."""
-
-    note: NoteId
-    score: float
-    """Higher is better; of a note that holds some of it, the share of the best such score."""
-    missing: tuple[str, ...] | None = None
-    """The words that it holds in no form; None: it holds all as they are written."""
 
 
 class Hits(msgspec.Struct, frozen=True, gc=False):
@@ -162,10 +152,14 @@ def _followed(indexes: Sequence[Index], query: SearchQuery, found: Hits, needed:
     keeps = None
     if meant.without or meant.without_paths:
         keeps = lambda text: _best(required, full_text.fields(text), _ORDER) is not None  # noqa: E731
-    conditions = Conditions(among, keeps, lambda text: _holds_all(meant, text))
+    conditions = Conditions(
+        among,
+        keeps,
+        lambda text: _may_hold(meant, text) and _best(meant, full_text.fields(text), _ORDER) is not None,
+    )
     some = partial(indexes, meant.terms, conditions)
     known = {hit.note for hit in found.hits}
-    behind = [Hit(each.note, each.score, each.missing) for each in some.notes if each.note not in known]
+    behind = [each for each in some.notes if each.note not in known]
     return msgspec.structs.replace(
         found,
         hits=[*found.hits, *behind][: query.limit],
@@ -174,11 +168,6 @@ def _followed(indexes: Sequence[Index], query: SearchQuery, found: Hits, needed:
         compared=[*found.compared, *some.compared],
         ranking=some.ranking,
     )
-
-
-def _holds_all(meant: TextQuery, text: str) -> bool:
-    """Whether a note with this text holds the terms of a group, as they are written."""
-    return _may_hold(meant, text) and _best(meant, full_text.fields(text), _ORDER) is not None
 
 
 def _may_hold(meant: TextQuery, text: str) -> bool:
@@ -347,7 +336,8 @@ def _ranked(verified: Iterable[_Verified], visited: Mapping[NoteId, str]) -> lis
     """Best first: by the score, then the visit, then BM25 itself, then the path."""
     ranked = []
     for each in verified:
-        bm25 = _bm25(each)
+        length = _K1 * (1 - _B + _B * each.chars / _USUAL_CHARS)
+        bm25 = sum(count * (_K1 + 1) / (count + length) for count in each.counts)
         step = math.floor(_BM25_STEPS * bm25 / (bm25 + 1)) / _BM25_STEPS
         terms = max(len(each.counts), 1)
         score = (_WORST * terms - each.level + step) / terms
@@ -355,13 +345,3 @@ def _ranked(verified: Iterable[_Verified], visited: Mapping[NoteId, str]) -> lis
     ranked.sort(key=lambda each: each[3])
     ranked.sort(key=lambda each: each[:3], reverse=True)
     return [Hit(note, score) for score, _, _, note in ranked]
-
-
-def _bm25(each: _Verified) -> float:
-    """Okapi BM25 of one note, by itself.
-
-    Its length is compared with a fixed one, in characters, and no word counts as rarer than another: a mean or a
-    count over all notes would show a client that another note exists, which may be withheld a moment later.
-    """
-    length = _K1 * (1 - _B + _B * each.chars / _USUAL_CHARS)
-    return sum(count * (_K1 + 1) / (count + length) for count in each.counts)

@@ -12,17 +12,38 @@ target ends in `.md`: such a target names a file. `tests/data/obsidian` holds a 
 """
 
 import posixpath
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.projections.workspace_state import VaultState
 
+from ...errors import NoteNotFound
+from ...notes.markdown import parse_markdown
 from ...notes.name_keys import without_ending
-from ...ports.vault import LinkTarget, NoteRef, Resolution
+from ...ports.vault import IncomingLink, IncomingLinks, LinkTarget, NoteRef, Resolution
 from ..index.entries import NamedNote, target_keys
-from .resolver import Lookup, Reading, at_former_path, first_at, note_paths, resolve_reading
+from ..index.index import Index
+from .resolver import (
+    IndexLookup,
+    Lookup,
+    Reading,
+    at_former_path,
+    first_at,
+    leads_out,
+    named_readings,
+    note_paths,
+    reading_cut_at,
+    resolve_reading,
+    shown,
+    unwrapped,
+    without_hit,
+)
 
 _NOWHERE: Final = Resolution()
 _EXACT_ONLY: Final = ("./", "../", "/")
@@ -59,7 +80,14 @@ class LinkResolver:
         target = _plain(target)
         found = self.by_file(source, target)
         if found is None and _is_inside(target) and not target.startswith(_EXACT_ONLY):
-            found = self._by_name(target)
+            found = self._named.get(target)
+            if found is None:
+                if target[-3:].lower() == ".md":
+                    moved = at_former_path(target, self._lookup, self._state)
+                    found = Resolution(moved, "formerPath") if moved is not None else _NOWHERE
+                else:
+                    found = resolve_reading(Reading(target), self._lookup, self._state) or _NOWHERE
+                self._named[target] = found
         return found or _NOWHERE
 
     def by_file(self, source: NoteId, target: str) -> Resolution | None:
@@ -73,7 +101,8 @@ class LinkResolver:
         if (exact := self._at(target)) is not None:
             return exact
         if target not in self._ranked:
-            hits = [entry for entry in self._alike(target) if _ends_with(entry.id, target)]
+            ends = f"/{_lower(without_ending(target))}.md", f"/{_lower(target)}"
+            hits = [entry for entry in self._alike(target) if f"/{_lower(entry.id)}".endswith(ends)]
             self._ranked[target] = _Ranked(hits, target) if hits else None
         ranked = self._ranked[target]
         return Resolution(ranked.first_for(folder), _stage(target)) if ranked is not None else None
@@ -97,17 +126,6 @@ class LinkResolver:
     def _alike(self, name: str) -> Sequence[NamedNote]:
         return self._lookup.named(target_keys(name)[-1])
 
-    def _by_name(self, name: str) -> Resolution:
-        known = self._named.get(name)
-        if known is None:
-            if name[-3:].lower() == ".md":
-                moved = at_former_path(name, self._lookup, self._state)
-                known = Resolution(moved, "formerPath") if moved is not None else _NOWHERE
-            else:
-                known = resolve_reading(Reading(name), self._lookup, self._state) or _NOWHERE
-            self._named[name] = known
-        return known
-
 
 class _Ranked:
     """The notes that a name may mean, ranked for every folder that a link may stand in."""
@@ -120,7 +138,10 @@ class _Ranked:
         for note in notes:
             is_cased = without_ending(note.id).endswith(suffix)
             rank = (not is_markdown(note.id), len(note.id), _lower(note.id), not is_cased, note.id)
-            for above in _upwards(note.id.rpartition("/")[0]):
+            folders = [note.id.rpartition("/")[0]]
+            while folders[-1]:
+                folders.append(folders[-1].rpartition("/")[0])
+            for above in folders:
                 best = self._first.get(above)
                 if best is None or rank < best[0]:
                     self._first[above] = rank, note.ref
@@ -143,20 +164,95 @@ def _is_inside(path: str) -> bool:
     return bool(path) and "\0" not in path and ".." not in path.split("/")
 
 
-def _ends_with(note: NoteId, name: str) -> bool:
-    path = f"/{_lower(note)}"
-    return path.endswith((f"/{_lower(without_ending(name))}.md", f"/{_lower(name)}"))
-
-
 def _lower(path: str) -> str:
     """`path` for comparison without case. No case folding: `Straße` and `Strasse` are two files."""
     return unicodedata.normalize("NFC", path.lower())
 
 
-def _upwards(folder: str) -> list[str]:
-    """`folder` and the folders above it, up to the root, which is the empty string."""
-    found = [folder]
-    while folder:
-        folder = folder.rpartition("/")[0]
-        found.append(folder)
-    return found
+def incoming(note: NamedNote, limit: int, state: VaultState, index: Index, lookup: IndexLookup) -> IncomingLinks:
+    """The first `limit` links to `note` by source and place, and the number of all."""
+    keys = note.name_keys()
+    for former, now in state.former.items():
+        if now == note.id:
+            keys.update(target_keys(former))
+    links_of = LinkResolver(lookup, state)
+    links: list[IncomingLink] = []
+    total = 0
+    for row in index.linking(keys):
+        if row.source == note.id or lookup.is_withheld(row.source):
+            continue
+        target = links_of.target(row.source, row.target).note
+        if target is not None and target.id == note.id:
+            total += 1
+            if len(links) < limit:
+                source = NoteRef(row.source, row.title, row.source)
+                links.append(IncomingLink(source, row.context, row.line, row.heading))
+    return IncomingLinks(tuple(links), total, complete=not index.in_part())
+
+
+_WITHIN: Final = re.compile(r"\[[^\]]*\]\((#[^()\s]*)\)")
+"""A Markdown link to a heading or block of its own note."""
+
+
+def resolve_from(reference: str, source: str, lookup: Lookup, state: VaultState) -> Resolution:
+    """Resolves `reference` as a link that stands in the note `source`: what a click on it opens.
+
+    The reference is a link as it is written (`[[Note#Heading]]`, `[text](note.md)`, or `[[#Heading]]` for the note
+    itself), or the target alone. `complete`: as for `resolve`.
+
+    Args:
+        source: the note's path, with or without `.md`; a former path counts.
+
+    Raises:
+        ReferenceOutsideVault, SymlinkNotFollowed, ArgumentInvalid: as `resolve`, of either; `..` may lead up
+            within the vault.
+        NoteNotFound: there is no note `source`.
+    """
+    path = unwrapped(source, "from")
+    if path.startswith("/") or ".." in path.split("/"):
+        raise leads_out(source, "from")
+    origin = first_at(note_paths(path), lookup) or at_former_path(path, lookup, state)
+    if origin is None:
+        raise NoteNotFound(
+            f"There is no note {shown(source)} for links to stand in",
+            hint="Give `from` as the path of the note that holds the link, or leave it out.",
+        )
+    ways = _ways(reference)
+    if not ways[-1].name:
+        return Resolution(origin, "path", heading=ways[-1].heading, block=ways[-1].block)
+    parts = ways[-1].name.split("/")
+    up = next((at for at, part in enumerate(parts) if part not in (".", "..")), len(parts))
+    if ".." in parts[up:] or parts[:up].count("..") > origin.id.count("/"):
+        raise leads_out(reference)
+    links = LinkResolver(lookup, state)
+    for way in ways:
+        plain = way is ways[-1]
+        found = (links.resolve if plain else links.by_file)(origin.id, way.name)
+        if found is not None and (found.note is not None or found.candidates):
+            exact = way is ways[0] and found.resolved_by == "path"
+            return replace(found, heading=way.heading, block=way.block, complete=exact)
+    # No link leads anywhere by these names; a title with separators in it still may.
+    for way in ways[:-1]:
+        found = resolve_reading(way, lookup, state)
+        if found is not None:
+            return replace(found, complete=False)
+    return without_hit(ways, lookup)
+
+
+def _ways(reference: str) -> list[Reading]:
+    """The ways to read `reference`, as `readings`; a link that is written out has one. The name is empty for the
+    source itself.
+
+    Raises: as `resolve`.
+    """
+    text = unwrapped(reference)
+    written = reference.strip()
+    links = parse_markdown(written).links
+    if len(links) == 1 and links[0].raw == written:
+        return [Reading(links[0].target, links[0].heading, links[0].block)]
+    within = _WITHIN.fullmatch(written)
+    if within is not None:
+        text = unquote(within[1])
+    if text[:1] in ("#", "^"):
+        return [reading_cut_at(text, 0)]
+    return named_readings(text, reference)

@@ -5,8 +5,8 @@ are not archived win over archived ones, and several hits make the reference amb
 
 Separators are ambiguous, since titles and file names may contain `#`, `^` and `|`. So the longest name comes
 first: `C# notes#Setup` means the note of that name, else `C# notes` at its heading `Setup`, else `C`. Links in
-notes have a rule of their own first: see `link_targets`, and `followed_references` for a reference given with the
-note that it stands in.
+notes have a rule of their own first: see `link_targets`, also for a reference given with the note
+that it stands in.
 """
 
 import re
@@ -284,7 +284,7 @@ def at_former_path(name: str, lookup: Lookup, state: VaultState) -> NoteRef | No
 
 
 def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultState) -> Resolution:
-    hits = not_archived(hits, state)
+    hits = [ref for ref in hits if ref.id not in state.archived] or hits
     if len(hits) == 1:
         return Resolution(hits[0], stage, heading=way.heading, block=way.block)
     ranks = {note: rank for rank, note in enumerate(members(state))}
@@ -292,10 +292,6 @@ def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultStat
     return Resolution(
         resolved_by=stage, candidates=tuple(ordered[:CANDIDATES_MAX]), heading=way.heading, block=way.block
     )
-
-
-def not_archived(hits: Sequence[NoteRef], state: VaultState) -> Sequence[NoteRef]:
-    return [ref for ref in hits if ref.id not in state.archived] or hits
 
 
 def members(state: VaultState) -> dict[NoteId, None]:

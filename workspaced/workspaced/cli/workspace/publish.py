@@ -135,7 +135,7 @@ def _batches() -> Iterator[list[Any]]:
 
 
 def _action(line: bytes, number: int) -> Any:
-    from workspaced_events.journal.action_hints import ENVELOPE_HINT
+    from workspaced_events.journal.actions import ENVELOPE_HINT
 
     try:
         action = msgspec.json.decode(line)

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import ConversationId
-from workspaced_events.projections.conversations import CONVERSATIONS_MAX, Conversation, Message, Prompt, Settings
-from workspaced_events.schema.catalogue import Event, Pipeline, PromptAssembled, UsageReported
+from workspaced_events.projections.conversations import CONVERSATIONS_MAX, Conversation, Message, Prompt
+from workspaced_events.schema.catalogue import ConversationStarted, Event, Pipeline, PromptAssembled, UsageReported
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, Manifest, ManifestEntry
 from workspaced_tools.prompts.audit.cache_accounting import SENT, Outcome, Summed, account, summed
@@ -220,9 +220,9 @@ class PromptColumn(msgspec.Struct, rename="camel"):
 # -- prices --
 
 
-def settings_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> Settings:
+def settings_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> ConversationStarted:
     """The conversation's settings when the prompt was made: a conversation may change its model."""
-    if conversation.settings.seq < prompt.seq:
+    if conversation.settings_seq < prompt.seq:
         return conversation.settings
     then = state_of(log, prompt.seq, conversation.id)
     return then.settings if then is not None else conversation.settings
@@ -231,7 +231,7 @@ def settings_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> 
 def cost_of(
     prompt: Prompt,
     at: str,
-    settings: Settings,
+    settings: ConversationStarted,
     prices: PriceSource,
     output_tokens: int | None,
     *,

@@ -11,8 +11,14 @@ from workspaced_events.projections.conversations import Conversation, Prompt
 from workspaced_events.schema.catalogue import Event, PromptAssembled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LAYERS, LayerId, Manifest, ManifestEntry, State
-from workspaced_tools.prompts.audit.block_texts import BlockText, text_of
-from workspaced_tools.prompts.audit.prompt_blocks import PromptBlock, Reuse, blocks_of, has_block
+from workspaced_tools.prompts.audit.prompt_blocks import (
+    BlockText,
+    PromptBlock,
+    Reuse,
+    blocks_of,
+    has_block,
+    text_of,
+)
 from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.prompts.model.types import CacheHint, Envelope
 from workspaced_tools.prompts.providers.bodies import body_hash, rebuild_request_body
