@@ -2,8 +2,8 @@
 
 It keeps its own books of what the model must be sent: what was attached and what it says now, what was said
 before, what is pinned, where notes have moved. After every turn the prompt is read as a model reads it
-(prompt_reader.py), and what is known then is compared with the books, as are its layers, its manifest and the
-bodies for three providers. A prompt begins with the one before, unless the log says why not.
+(prompt_reader.py), and what is known then is compared with the books, as are its layers and its manifest. A prompt
+begins with the one before, unless the log says why not.
 """
 
 import json
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from support import attachments as g
 from support import prompt_reader as r
-from support import provider_bodies as bodies
 
 LAYERS = ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER")
 BREAKS = (
@@ -47,7 +46,7 @@ class Reading(NamedTuple):
     """The same of each message that was sent before, by its id."""
     told: dict[str, State]
     """The state in which each changed note was last named before."""
-    said: tuple[bodies.Said, ...]
+    said: tuple[r.Said, ...]
     """All messages before the turn, without their context."""
 
 
@@ -75,9 +74,6 @@ class Talk:
         self.ids: list[str] = []
         self.prompts: list[dict[str, Any]] = []
         self.readings: list[Reading] = []
-        self.read: dict[str, Any] = {}
-        """What the last body for each provider says."""
-        self.bodies: dict[str, dict[str, Any]] = {}
         self.folds: list[str] = []
         """Reasons that the log gives."""
         self._breaks = False
@@ -93,7 +89,6 @@ class Talk:
         self._moved: dict[str, str] = {}
         self._used: list[set[str]] = []
         """The notes attached in each turn."""
-        self._searches: set[str] = set()
         self._turn: list[tuple[str, list[Any]]] = []
         self._number = 0
 
@@ -107,17 +102,14 @@ class Talk:
         if is_new:
             self.client.call("workspaced/reconcile")  # until it has settled
 
-    def move(self, path: str, to: str, *, is_told: bool = False) -> None:
-        """Moves a note on disk, or `is_told`: as an editor does that says so. The daemon knows the note before."""
+    def move(self, path: str, to: str) -> None:
+        """Moves a note on disk, which the daemon knows."""
         self.client.call("workspaced/reconcile")
         target = self.running.vault / to
         target.parent.mkdir(parents=True, exist_ok=True)
         (self.running.vault / path).rename(target)
         self._moved[path] = to
-        if is_told:
-            self.client.publish([{"type": "note_renamed", "data": {"from": path, "to": to}}])
-        else:
-            self.client.call("workspaced/reconcile")
+        self.client.call("workspaced/reconcile")
 
     def look_at(self, path: str | None) -> None:
         self.client.publish([{"type": "active_note_set", "data": {"note": path}}])
@@ -138,26 +130,24 @@ class Talk:
         self.ids.append(name)
         return str(name)
 
-    def turn(self, text: str, *attached: Any, **more: Any) -> dict[str, Any]:
+    def turn(self, text: str, *attached: Any) -> dict[str, Any]:
         """A whole turn without tools: asked, checked and answered."""
-        prompt = self.ask(text, *attached, **more)
+        prompt = self.ask(text, *attached)
         self.answer(f"Answer {self._number}.")
         return prompt
 
-    def ask(self, text: str, *attached: Any, is_trimmed: bool = False) -> dict[str, Any]:
-        """A user's message with the checked prompt for it. `is_trimmed`: the oldest turns may be left out."""
+    def ask(self, text: str, *attached: Any) -> dict[str, Any]:
+        """A user's message with the checked prompt for it."""
         self._number += 1
         now = [(each, self._text(each)) for each in attached]
-        self._searches |= {each.id for each in attached if each.tag == "search"}
         name = self.say(role="user", text=text, attachments=[each.said for each in attached])
         self._words[name] = g.joined(text)
         self._images[name] = []
         self._pins[name] = dict(self.pins)
         self._used.append({each.id for each, content in now if r.kind_of(each) == "note" and content is not None})
         prompt = self.assemble()
-        self._check_turn(prompt, name, g.one_of_each(now), is_trimmed=is_trimmed)
-        self._check_bodies(prompt)
-        self._turn = [("user", [bodies.Part("text", self._words[name])])]
+        self._check_turn(prompt, name, g.one_of_each(now))
+        self._turn = [("user", [r.Part("text", self._words[name])])]
         return prompt
 
     def round(self, *calls: Any, text: str = "") -> dict[str, Any]:
@@ -170,25 +160,22 @@ class Talk:
         ]
         self.say(role="user", toolResults=results)
         prompt = self.assemble()
-        said = [bodies.Part("text", text)] if text else []
-        said += [bodies.Part("call", bodies.arguments(each.arguments), each.id, each.name) for each in calls]
-        heard = [
-            bodies.Part("error" if each.is_error else "result", bodies.words(each.text), each.id) for each in calls
-        ]
+        said = [r.Part("text", text)] if text else []
+        said += [r.Part("call", each.arguments, each.id, each.name) for each in calls]
+        heard = [r.Part("error" if each.is_error else "result", r.words(each.text), each.id) for each in calls]
         added = [("assistant", said), ("user", heard)]
         self._turn += added
         assert self._breaks or prompt["messages"][:-2] == before["messages"], "a round only appends"
-        assert bodies.of_prompt(prompt).messages[-2:] == bodies.merged(added)
+        assert r.said_in(prompt["messages"])[-2:] == r.merged(added)
         for name in self.ids[-2:]:
             [record] = [each for each in prompt["manifest"]["entries"] if each["id"] == name]
             assert record["state"] == "full"
         self.check_books(prompt)
-        self._check_bodies(prompt)
         return prompt
 
     def answer(self, text: str) -> None:
         self.say(role="assistant", text=text)
-        self.history += [*self._turn, ("assistant", [bodies.Part("text", text)])]
+        self.history += [*self._turn, ("assistant", [r.Part("text", text)])]
 
     def _text(self, each: Any) -> str | None:
         if each.fails:
@@ -242,26 +229,8 @@ class Talk:
         self._follow_log()
         return prompt
 
-    def _check_bodies(self, prompt: dict[str, Any]) -> None:
-        """Each body says what the prompt says, in a form that its provider takes."""
-        read = bodies.of_prompt(prompt)
-        for shape in bodies.SHAPES:
-            made = self.client.context.assemble(self.id, shape=shape, layers=False)
-            assert made["hashes"] == prompt["hashes"] and made["messages"] == []
-            assert not made.get("changes"), made["changes"]
-            if shape in self.bodies and not self._breaks:
-                earlier, later = (bodies.sequence(shape, each) for each in (self.bodies[shape], made["body"]))
-                assert later[: len(earlier)] == earlier, "a body begins with the one before"
-            self.bodies[shape] = made["body"]
-            self.read[shape] = bodies.of_body(shape, made["body"])
-            bodies.check_same(shape, self.read[shape], read)
-
-    def _check_turn(self, prompt: dict[str, Any], name: str, now: Now, *, is_trimmed: bool) -> None:
-        """The prompt for a turn's first message, against the books.
-
-        Args:
-            is_trimmed: whether the oldest turns may be left out.
-        """
+    def _check_turn(self, prompt: dict[str, Any], name: str, now: Now) -> None:
+        """The prompt for a turn's first message, against the books."""
         self.check_books(prompt)
         said = prompt["messages"][-1]
         assert (said["role"], said["id"]) == ("user", name)
@@ -271,8 +240,8 @@ class Talk:
         self._check_context(name, reading, now)
         old = self._old_notes(reading, {each.id for each, _ in now})
         self._check_named(name, reading, old)
-        left_out = self._check_history(reading, is_trimmed=is_trimmed)
-        self._check_manifest(prompt, name, now, reading, old, left_out)
+        self._check_history(reading)
+        self._check_manifest(prompt, name, now, reading, old)
         if self._is_folded:
             self._check_fold(prompt, reading, old)
 
@@ -280,7 +249,7 @@ class Talk:
 
     def _read(self, prompt: dict[str, Any], now: Now) -> Reading:
         messages = list(prompt["messages"])
-        reader, library = r.Reader(self._searches, is_folded=bool(self.folds)), list[r.Seen]()
+        reader, library = r.Reader(is_folded=bool(self.folds)), list[r.Seen]()
         system = messages.pop(0)["content"] if messages[0]["role"] == "system" else []
         text = "".join(block["text"] for block in system)
         first, second = g.layer(prompt, "L1_SYSTEM")["text"], g.layer(prompt, "L2_PREVIOUS")["text"]
@@ -297,16 +266,14 @@ class Talk:
                     told |= self._named[message["id"]]
                 message = {**message, "content": [{"type": "text", "text": self._words[message["id"]]}]}
             words.append(message)
-        before = r.Reader(self._searches)
+        before = r.Reader()
         before.known, before.once, before.active = dict(reader.known), set(reader.once), reader.active
         before.pins, before.failed_pins = dict(reader.pins), set(reader.failed_pins)
         standing = {(name, text) for kind, name, text in reader.once if kind == "image"}
         images = [(each.id, text) for each, text in now if each.tag == "image" and text is not None]
         self._images[messages[-1]["id"]] = [each for each in images if each not in standing]
         seen = self._read_message(reader, messages[-1])
-        return Reading(
-            before, reader, library, seen, earlier, told, bodies.of_prompt({"messages": words}).messages
-        )
+        return Reading(before, reader, library, seen, earlier, told, r.said_in(words))
 
     def _read_message(self, reader: r.Reader, message: dict[str, Any]) -> list[r.Seen]:
         """What stands before the words of a user's message."""
@@ -336,7 +303,7 @@ class Talk:
                 self._check_attached(each, content, mine, before, after)
         active = next((each.id for each, content in now if each.is_active and content is not None), None)
         assert after.active == active, "the active note can always be told"
-        results = [one for one in reading.seen if one.how == "whole" and one.kind in {"tool_result", "search"}]
+        results = [one for one in reading.seen if one.how == "whole" and one.kind == "tool_result"]
         assert [one.id for one in rest if one.how == "heading"] == [g.TOOLS] * bool(results)
         assert [one for one in rest if one.how not in _BESIDES] == [], "nothing besides"
         kinds = {each.id: r.kind_of(each) for each, _ in now}
@@ -349,10 +316,6 @@ class Talk:
     ) -> None:
         """It is whole, or changes that make it what it is now, or a line to where it stands with this text."""
         kind = r.kind_of(each)
-        if kind == "search":
-            [one] = mine
-            assert one.how == "whole" and one.text.count(content) == 1
-            return
         thing = (kind, each.id)
         assert after.says(thing, content) == content, each
         if before.says(thing, content) == content:
@@ -432,18 +395,14 @@ class Talk:
                 assert not stood or note in dropped, f"{note} vanished without a record"
                 assert note not in latest or size / 4 > prompt["manifest"]["limit"] / 2, f"{note} is in use"
 
-    def _check_history(self, reading: Reading, *, is_trimmed: bool) -> int:
-        """What was said before, word for word; returns how many messages are left out."""
-        told, wanted = reading.said, bodies.merged(self.history)
-        left_out = len(wanted) - len(told)
-        assert [each.role for each in told] == [each.role for each in wanted[left_out:]]
-        for got, one in zip(told, wanted[left_out:], strict=True):
-            assert len(got.parts) == len(one.parts)
+    def _check_history(self, reading: Reading) -> None:
+        """What was said before, word for word."""
+        told, wanted = reading.said, r.merged(self.history)
+        assert [each.role for each in told] == [each.role for each in wanted]
+        for got, one in zip(told, wanted, strict=True):
             for mine, theirs in zip(got.parts, one.parts, strict=True):
                 is_elided = theirs.kind in {"result", "error"} and mine.text.startswith("[tool result elided - ")
                 assert mine == theirs or (is_elided and self.folds), (mine, theirs)
-        assert left_out == 0 or (is_trimmed and self.folds and told[0].role == "user")
-        return left_out
 
     # -- the manifest --
 
@@ -454,7 +413,6 @@ class Talk:
         now: Now,
         reading: Reading,
         old: Mapping[str, State],
-        left_out: int,
     ) -> None:
         """Each thing has exactly one record in its layer, and the record is true."""
         entries = prompt["manifest"]["entries"]
@@ -467,7 +425,7 @@ class Talk:
             assert record["state"] == (
                 "changes" if "changes" in hows else "full" if _is_new(hows) else "reference"
             )
-            assert record["revision"] == g.digest(content) or each.tag in {"image", "search"}
+            assert record["revision"] == g.digest(content) or each.tag == "image"
         held = [each for each in entries if each["layer"] == "L2_PREVIOUS" and each["why"] == "library"]
         assert [each["id"] for each in held] == [each.id for each in reading.library]
         assert [each["revision"] for each in held] == [g.digest(each.text) for each in reading.library]
@@ -478,13 +436,10 @@ class Talk:
             state = "changes" if one.how in {"changes", "pin_changes"} else "full"
             assert record["state"] == ("stale" if one.kind == "note" and one.id in old else state), (record, one)
         kept = {each["id"] for each in prompt["messages"] if "id" in each}
-        gone = list(g.left_out_before(prompt, self.ids))
-        assert left_out or not gone
-        for earlier in self.ids[len(gone) : -1]:
+        for earlier in self.ids[:-1]:
             [record] = [each for each in entries if each["id"] == earlier]
-            assert record["layer"] == "L4_STRIP"
-            assert record["state"] in ({"full", "elided"} if earlier in kept else {"dropped"}), record
-            assert left_out or earlier in kept
+            assert record["layer"] == "L4_STRIP" and earlier in kept
+            assert record["state"] in {"full", "elided"}, record
         [record] = g.entries(prompt, name, "L5_USER")
         assert record["state"] == "full"
         self._check_pin_records(prompt, reading)
@@ -551,7 +506,7 @@ def _place(each: r.Seen, kind: str, active: str | None) -> int:
     """The place in a message: pins, tools' results, lines, blocks, the active note's, failed, changed; images."""
     if each.kind in {"pin", "heading"}:
         return 0 if each.kind == "pin" else 1
-    if each.how in _FORMS and kind in {"tool_result", "search", "image"}:
+    if each.how in _FORMS and kind in {"tool_result", "image"}:
         return 9 if kind == "image" else 2
     places = {"none_active": 3, "line": 4, "failed": 7, "named": 8}
     if each.how in places:

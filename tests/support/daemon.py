@@ -409,7 +409,8 @@ class Factory:
 
 
 def refusal(function: Callable[..., Any], *arguments: Any, **named: Any) -> RemoteError:
-    """The error of the daemon that `function` raises."""
+    """The error of the daemon that `function` raises. Whoever is refused is told the next step: it has a hint."""
     with pytest.raises(RemoteError) as raised:
         function(*arguments, **named)
+    assert raised.value.hint, raised.value.message
     return raised.value

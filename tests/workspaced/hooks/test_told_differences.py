@@ -109,6 +109,3 @@ def test_a_compaction_while_the_client_is_switched_off_is_made_up_for(world: Any
         assert agent.told("whole") == ""
         assert world.cli("share", "claude-code", "--volunteer", "on").returncode == 0
         assert "vault: " in agent.told()
-
-
-# -- offers that nobody confirms --

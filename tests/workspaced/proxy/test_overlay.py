@@ -109,6 +109,3 @@ def test_no_provider_gets_a_note_that_is_withheld_and_none_for_a_client_that_is_
     assert world.daemon.cli("share", "proxy", "none").returncode == 0
     world.proxy.request("POST", "/v1/messages", body(user("What is Alpha?")))
     assert not any(word in str(world.bodies) for word in ("4711", "secret", "Alpha is red"))
-
-
-# -- what is recorded --

@@ -81,11 +81,6 @@ def recorded(module_daemon: Any) -> Path:
     return data
 
 
-@pytest.fixture
-def copy(recorded: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(recorded, tmp_path / "data"))
-
-
 # -- what the log still promises --
 
 
