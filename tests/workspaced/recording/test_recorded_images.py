@@ -72,16 +72,6 @@ def test_an_image_that_was_swept_is_not_recorded(used: Any) -> None:
     assert found.outcome == "notRecorded" and "Zanzibarium.png" in found.why
 
 
-def test_what_is_withheld_now_is_not_shown_of_the_past(used: Any) -> None:
-    seq = calls(used)[-1]["seq"]
-    (used.vault / ".workspacedignore").write_text("/pics/\n")
-    with used.connect() as client:
-        client.call("workspaced/reconcile")
-    then = ask(used, "home", at=seq)
-    assert then["structuredContent"]["code"] == "NOT_RECORDED"
-    assert not images.images_in(then)
-
-
 def test_a_redacted_bundle_holds_no_image_and_none_of_its_names_and_verifies(used: Any, tmp_path: Path) -> None:
     bundle = tmp_path / "b.wsb"
     assert used.cli("bundle", "--redact", "-o", str(bundle)).returncode == 0
