@@ -150,14 +150,6 @@ def test_without_standard_input_or_output_it_refuses(shared: Any, closed: str) -
 # -- finding the daemon --
 
 
-@pytest.fixture(scope="module")
-def two(module_daemon: Any) -> tuple[Any, Any]:
-    """Two daemons of one user."""
-    first = module_daemon("--workspace", "first")
-    second = module_daemon("--workspace", "second", env={"HOME": first.env["HOME"]})
-    return first, second
-
-
 def workspace_of(made: Agent) -> str:
     name: str = made.ask("workspaced/hello")["workspace"]
     return name

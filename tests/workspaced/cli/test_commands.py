@@ -279,11 +279,8 @@ CATALOGUE = "workspaced_events.schema.catalogue"
 @pytest.mark.parametrize(
     ("command", "heavy"),
     [
-        ("status", f"{HEAVY} {CATALOGUE}"),
         ("state", f"{HEAVY} {CATALOGUE}"),
-        ("tools --json", f"{HEAVY} {CATALOGUE}"),
         ("publish active_note_cleared", HEAVY),
-        ("share", HEAVY),
     ],
 )
 def test_commands_that_only_ask_the_daemon_load_neither_log_nor_tools(told: Any, command: str, heavy: str) -> None:

@@ -79,7 +79,7 @@ class TestTheEndOfTheProcess:
                 began = time.monotonic()
                 inspector.process.send_signal(signal.SIGINT)
                 assert [tail.next() for tail in tails] == [None] * 3
-                assert inspector.wait() == 130
+                assert (inspector.wait(), inspector.stderr) == (130, [])
                 return time.monotonic() - began
 
         assert any(seconds() < HTTP_DRAIN_S for _ in range(5)), "after that the pages are cut off"

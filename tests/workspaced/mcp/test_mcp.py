@@ -22,11 +22,9 @@ def open_note(shared: Any) -> None:
     shared.publish("active_note_set", note="work/plan.md")
 
 
-def callers(client: Any) -> list[str]:
+def callers(running: Any) -> list[str]:
     """Who called tools so far."""
-    client.call("workspaced/calls")  # waits until all that were answered are in the log
-    events = client.call("workspaced/log", {"from": 1, "limit": 10_000, "types": ["tool_called"]})["events"]
-    return [event["data"]["caller"] for event in events]
+    return [event["data"]["caller"] for event in running.events("tool_called")]
 
 
 # -- which era --
@@ -190,12 +188,11 @@ def test_the_share_policy_goes_by_the_name_the_client_gave(
         assert refused["code"] == -32602 and refused["data"]["code"] == "SHARING_OFF"
         assert "content" not in named.call("get_current_note")["structuredContent"]["data"]
         assert "1. begin" in other.call("get_current_note")["structuredContent"]["data"]["content"]
-        assert callers(client)[-4:] == [f"Kept-{era}", f"Kept-{era}", f"named-{era}", "other"]
+        assert callers(shared)[-4:] == [f"Kept-{era}", f"Kept-{era}", f"named-{era}", "other"]
 
 
 def test_in_2026_07_28_each_request_says_anew_who_asks(shared: Any, modern: Any) -> None:
-    with shared.connect() as client:
-        client.call("workspaced/share", {"client": "secretive", "level": "none"})
+    shared.call("workspaced/share", {"client": "secretive", "level": "none"})
     peer = modern(shared, "open")
     assert peer.call("get_current_note")["isError"] is False
     peer.meta = {**META, CLIENT: {"name": "secretive", "version": "1"}}
@@ -204,8 +201,7 @@ def test_in_2026_07_28_each_request_says_anew_who_asks(shared: Any, modern: Any)
     assert peer.call("get_current_note")["isError"] is False
     peer.meta = {**META, CLIENT: {"name": "x" * 5_000, "version": "1"}}
     assert peer.call("get_current_note")["isError"] is False
-    with shared.connect() as client:
-        assert callers(client)[-2:] == ["unknown", "x" * CLIENT_NAME_CHARS_MAX]
+    assert callers(shared)[-2:] == ["unknown", "x" * CLIENT_NAME_CHARS_MAX]
 
 
 # -- notifications, cancelling, bad lines --

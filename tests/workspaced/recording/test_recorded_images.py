@@ -42,14 +42,12 @@ def ask(running: Any, reference: str, **more: Any) -> Any:
 
 
 def calls(running: Any) -> list[Any]:
-    with running.connect() as client:
-        found: list[Any] = client.call("workspaced/calls")["calls"]
+    found: list[Any] = running.call("workspaced/calls")["calls"]
     return found
 
 
 def recording(running: Any, seq: int) -> Any:
-    with running.connect() as client:
-        return client.call("workspaced/call", {"seq": seq})["recording"]
+    return running.call("workspaced/call", {"seq": seq})["recording"]
 
 
 def test_a_log_verifies_after_the_vault_is_gone_and_without_a_decoder(

@@ -52,8 +52,7 @@ def age(path: Path, seconds: float = LONG_AGO_S) -> None:
 
 
 def recording(running: Any) -> dict[str, Any]:
-    with running.connect("onlooker") as client:
-        status: dict[str, Any] = client.call("workspaced/status")["recording"]
+    status: dict[str, Any] = running.call("workspaced/status")["recording"]
     return status
 
 
