@@ -2,8 +2,8 @@
 
 It keeps its own books of what the model must be sent: what was attached and what it says now, what was said
 before, what is pinned, where notes have moved. After every turn the prompt is read as a model reads it
-(prompt_reader.py), and what is known then is compared with the books, as are its layers and its manifest. A prompt
-begins with the one before, unless the log says why not.
+(prompt_reader.py), and what is known then is compared with the books. A prompt begins with the one before, unless
+the log tells of a fold. What holds of layers and manifests: tests/tools/prompts/test_random_conversations.py.
 """
 
 import json
@@ -15,18 +15,6 @@ from typing import Any, NamedTuple
 from support import attachments as g
 from support import prompt_reader as r
 
-LAYERS = ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER")
-BREAKS = (
-    "context_folded",
-    "message_replaced",
-    "message_removed",
-    "conversation_started",
-    "summary_set",
-)
-"""Only what these tell may change what was sent."""
-IN_USE_TURNS = 10
-"""A fold keeps the notes of so many turns; those of LATEST_TURNS also where the window is tight."""
-LATEST_TURNS = 5
 State = tuple[str, str | None]
 """Where a note is now, and what it says; None: it is not there."""
 Now = Sequence[tuple[g.Given, str | None]]
@@ -39,11 +27,8 @@ class Reading(NamedTuple):
     before: r.Reader
     """What the model knew before the turn."""
     after: r.Reader
-    library: list[r.Seen]
     seen: list[r.Seen]
     """What the turn's message says before its words."""
-    earlier: dict[str, list[r.Seen]]
-    """The same of each message that was sent before, by its id."""
     told: dict[str, State]
     """The state in which each changed note was last named before."""
     said: tuple[r.Said, ...]
@@ -71,15 +56,9 @@ class Talk:
         """What each says; None: that is not known here. One that cannot be read has its line in brackets."""
         self.history: list[tuple[str, list[Any]]] = []
         """The role and the parts of each message, without context."""
-        self.ids: list[str] = []
         self.prompts: list[dict[str, Any]] = []
-        self.readings: list[Reading] = []
         self.folds: list[str] = []
         """Reasons that the log gives."""
-        self._breaks = False
-        """Whether the log says that the last prompt need not begin with the one before."""
-        self._is_folded = False
-        self._seq = 0
         self._words: dict[str, str] = {}
         """What the user's message says behind its context, by its id."""
         self._images: dict[str, list[tuple[str, str]]] = {}
@@ -87,8 +66,6 @@ class Talk:
         self._pins: dict[str, dict[str, str | None]] = {}
         self._named: dict[str, dict[str, State]] = {}
         self._moved: dict[str, str] = {}
-        self._used: list[set[str]] = []
-        """The notes attached in each turn."""
         self._turn: list[tuple[str, list[Any]]] = []
         self._number = 0
 
@@ -127,7 +104,6 @@ class Talk:
 
     def say(self, **message: Any) -> str:
         (name,) = self.client.context.message(self.id, message)["messages"]
-        self.ids.append(name)
         return str(name)
 
     def turn(self, text: str, *attached: Any) -> dict[str, Any]:
@@ -144,7 +120,6 @@ class Talk:
         self._words[name] = g.joined(text)
         self._images[name] = []
         self._pins[name] = dict(self.pins)
-        self._used.append({each.id for each, content in now if r.kind_of(each) == "note" and content is not None})
         prompt = self.assemble()
         self._check_turn(prompt, name, g.one_of_each(now))
         self._turn = [("user", [r.Part("text", self._words[name])])]
@@ -152,7 +127,6 @@ class Talk:
 
     def round(self, *calls: Any, text: str = "") -> dict[str, Any]:
         """Calls of tools with their results, and the checked prompt by which the turn goes on."""
-        before = self.prompts[-1]
         told = [{"id": each.id, "name": each.name, "arguments": each.arguments} for each in calls]
         self.say(role="assistant", text=text, toolCalls=told)
         results = [
@@ -165,12 +139,7 @@ class Talk:
         heard = [r.Part("error" if each.is_error else "result", r.words(each.text), each.id) for each in calls]
         added = [("assistant", said), ("user", heard)]
         self._turn += added
-        assert self._breaks or prompt["messages"][:-2] == before["messages"], "a round only appends"
         assert r.said_in(prompt["messages"])[-2:] == r.merged(added)
-        for name in self.ids[-2:]:
-            [record] = [each for each in prompt["manifest"]["entries"] if each["id"] == name]
-            assert record["state"] == "full"
-        self.check_books(prompt)
         return prompt
 
     def answer(self, text: str) -> None:
@@ -185,33 +154,11 @@ class Talk:
         content: bytes = (self.running.vault / each.id).read_bytes()
         return content.decode()
 
-    def events(self, *types: str, after: int = 0) -> list[dict[str, Any]]:
-        """What the log tells of every conversation, behind that sequence."""
-        found: list[dict[str, Any]] = []
-        while True:
-            asked = {"from": after + 1, "limit": 1_000, "types": list(types)}
-            events = self.client.call("workspaced/log", asked)["events"]
-            if not events:
-                return found
-            found += events
-            after = events[-1]["seq"]
-
-    def _follow_log(self) -> None:
-        """What was sent may be another one where the log says why; nowhere else."""
-        self._breaks = self._is_folded = False
-        for event in self.events(*BREAKS, after=self._seq):
-            self._seq = event["seq"]
-            if event["data"]["conversation"] == self.id:
-                self._breaks = True
-                if event["type"] == "context_folded":
-                    self._is_folded = True
-                    self.folds.append(event["data"]["reason"])
-
     # -- the end --
 
     def finish(self) -> None:
         """The daemon is killed, the vault is gone, and every prompt and body is made again from the log alone."""
-        count = len(self.events("prompt_assembled"))
+        count = len(self.running.events("prompt_assembled"))
         self.running.kill()
         shutil.rmtree(self.running.vault)
         done = self.running.cli("replay", "--verify", "--json", str(self.running.data))
@@ -225,44 +172,39 @@ class Talk:
     def assemble(self) -> dict[str, Any]:
         """The prompt for the last message."""
         prompt: dict[str, Any] = self.client.context.assemble(self.id)
+        folds, self.folds = self.folds, [each["data"]["reason"] for each in self.running.events("context_folded")]
+        if self.prompts and self.folds == folds:
+            earlier, later = (r.sequence(each["messages"]) for each in (self.prompts[-1], prompt))
+            assert later[: len(earlier)] == earlier, "a prompt begins with the one before"
         self.prompts.append(prompt)
-        self._follow_log()
         return prompt
 
     def _check_turn(self, prompt: dict[str, Any], name: str, now: Now) -> None:
         """The prompt for a turn's first message, against the books."""
-        self.check_books(prompt)
         said = prompt["messages"][-1]
         assert (said["role"], said["id"]) == ("user", name)
         assert g.layer(prompt, "L5_USER")["text"] == self._words[name]
         reading = self._read(prompt, now)
-        self.readings.append(reading)
         self._check_context(name, reading, now)
-        old = self._old_notes(reading, {each.id for each, _ in now})
-        self._check_named(name, reading, old)
+        self._check_named(name, reading, self._old_notes(reading, {each.id for each, _ in now}))
         self._check_history(reading)
-        self._check_manifest(prompt, name, now, reading, old)
-        if self._is_folded:
-            self._check_fold(prompt, reading, old)
 
     # -- what it says, read as a model reads it --
 
     def _read(self, prompt: dict[str, Any], now: Now) -> Reading:
         messages = list(prompt["messages"])
-        reader, library = r.Reader(is_folded=bool(self.folds)), list[r.Seen]()
+        reader = r.Reader(is_folded=bool(self.folds))
         system = messages.pop(0)["content"] if messages[0]["role"] == "system" else []
         text = "".join(block["text"] for block in system)
         first, second = g.layer(prompt, "L1_SYSTEM")["text"], g.layer(prompt, "L2_PREVIOUS")["text"]
         assert text == g.joined(first, g.joined(g.LIBRARY, second) if second else "")
         if second:
-            library = reader.read_library(second)
-        earlier = dict[str, list[r.Seen]]()
+            reader.read_library(second)
         told = dict[str, State]()
         words = list[dict[str, Any]]()
         for message in messages[:-1]:
             if message.get("id") in self._words:
-                seen = earlier[message["id"]] = self._read_message(reader, message)
-                if any(each.how == "named" for each in seen):
+                if any(each.how == "named" for each in self._read_message(reader, message)):
                     told |= self._named[message["id"]]
                 message = {**message, "content": [{"type": "text", "text": self._words[message["id"]]}]}
             words.append(message)
@@ -273,7 +215,7 @@ class Talk:
         images = [(each.id, text) for each, text in now if each.tag == "image" and text is not None]
         self._images[messages[-1]["id"]] = [each for each in images if each not in standing]
         seen = self._read_message(reader, messages[-1])
-        return Reading(before, reader, library, seen, earlier, told, r.said_in(words))
+        return Reading(before, reader, seen, told, r.said_in(words))
 
     def _read_message(self, reader: r.Reader, message: dict[str, Any]) -> list[r.Seen]:
         """What stands before the words of a user's message."""
@@ -378,23 +320,6 @@ class Talk:
             assert named[note] == _told_change(note, at, shown, text, named[note])
         self._named[name] = wanted
 
-    def _check_fold(self, prompt: dict[str, Any], reading: Reading, old: Mapping[str, State]) -> None:
-        """A note of the last turns stands as it is, or is named; else the manifest says that it left."""
-        for each in reading.library:
-            if each.kind == "note" and each.id not in old:
-                at, text = self._state(each.id)
-                assert (at, text) == (each.id, each.text) or at in self._used[-1] | {each.id}
-        dropped = {each["id"] for each in prompt["manifest"]["entries"] if each["state"] == "dropped"}
-        latest = {note for used in self._used[-LATEST_TURNS:] for note in used}
-        size = sum(len(self._state(note)[1] or "") for note in latest)
-        for note in {note for used in self._used[-IN_USE_TURNS:] for note in used}:
-            at, text = self._state(note)
-            is_there = any(reading.after.known.get(("note", each)) == text for each in (note, at))
-            if text is not None and not is_there and note not in old:
-                stood = ("note", note) in self.readings[-2].after.known
-                assert not stood or note in dropped, f"{note} vanished without a record"
-                assert note not in latest or size / 4 > prompt["manifest"]["limit"] / 2, f"{note} is in use"
-
     def _check_history(self, reading: Reading) -> None:
         """What was said before, word for word."""
         told, wanted = reading.said, r.merged(self.history)
@@ -404,102 +329,9 @@ class Talk:
                 is_elided = theirs.kind in {"result", "error"} and mine.text.startswith("[tool result elided - ")
                 assert mine == theirs or (is_elided and self.folds), (mine, theirs)
 
-    # -- the manifest --
 
-    def _check_manifest(
-        self,
-        prompt: dict[str, Any],
-        name: str,
-        now: Now,
-        reading: Reading,
-        old: Mapping[str, State],
-    ) -> None:
-        """Each thing has exactly one record in its layer, and the record is true."""
-        entries = prompt["manifest"]["entries"]
-        for each, content in now:
-            [record] = [one for one in g.entries(prompt, each.id) if one["why"] != "duplicate"]
-            if content is None:
-                assert record["state"] == "failed" and record["detail"]
-                continue
-            hows = [one.how for one in reading.seen if one.id == each.id and one.how in _FORMS]
-            assert record["state"] == (
-                "changes" if "changes" in hows else "full" if _is_new(hows) else "reference"
-            )
-            assert record["revision"] == g.digest(content) or each.tag == "image"
-        held = [each for each in entries if each["layer"] == "L2_PREVIOUS" and each["why"] == "library"]
-        assert [each["id"] for each in held] == [each.id for each in reading.library]
-        assert [each["revision"] for each in held] == [g.digest(each.text) for each in reading.library]
-        sent = [each for each in entries if each["layer"] == "L4_STRIP" and each["why"] == "sent"]
-        shown = [each for seen in reading.earlier.values() for each in seen if _is_new([each.how])]
-        assert [each["id"] for each in sent] == [each.id for each in shown]
-        for record, one in [*zip(held, reading.library, strict=True), *zip(sent, shown, strict=True)]:
-            state = "changes" if one.how in {"changes", "pin_changes"} else "full"
-            assert record["state"] == ("stale" if one.kind == "note" and one.id in old else state), (record, one)
-        kept = {each["id"] for each in prompt["messages"] if "id" in each}
-        for earlier in self.ids[:-1]:
-            [record] = [each for each in entries if each["id"] == earlier]
-            assert record["layer"] == "L4_STRIP" and earlier in kept
-            assert record["state"] in {"full", "elided"}, record
-        [record] = g.entries(prompt, name, "L5_USER")
-        assert record["state"] == "full"
-        self._check_pin_records(prompt, reading)
-        self._check_nothing_left_silently(entries, reading)
-
-    def _check_pin_records(self, prompt: dict[str, Any], reading: Reading) -> None:
-        for pin, text in self.pins.items():
-            [record] = g.entries(prompt, pin)
-            how = next((each.how for each in reading.seen if (each.kind, each.id) == ("pin", pin)), None)
-            state = _PIN_STATES.get(how, "empty")
-            is_failed = text is not None and text.startswith("[")
-            if text is not None or how is not None:
-                assert record["state"] == ("failed" if is_failed else state), record
-
-    def _check_nothing_left_silently(self, entries: Sequence[dict[str, Any]], reading: Reading) -> None:
-        """What stood in the last prompt and does not any more has a record; what is withheld, one without name."""
-        if len(self.readings) < 2:
-            return
-        dropped = {each["id"] for each in entries if each["state"] in {"dropped", "elided"}}
-        is_withheld = any(each["why"] == "withheld" and each["id"] == "" for each in entries)
-        last, now = self.readings[-2].after, reading.after
-        for _, note in last.known.keys() - now.known.keys():
-            assert note in dropped or is_withheld, note
-        for _, each, _ in last.once - now.once:
-            assert each in dropped or is_withheld, each
-
-    def check_books(self, prompt: dict[str, Any]) -> None:
-        """Layers, hashes and the manifest agree with each other; the prompt begins with the one before."""
-        manifest = prompt["manifest"]
-        assert tuple(each["id"] for each in prompt["layers"]) == LAYERS
-        for each in prompt["layers"]:
-            assert each["text"] == g.joined(*(part["text"] for part in each["segments"]))
-            assert each["hash"] == g.digest(each["text"]) == prompt["hashes"][each["id"]]
-        texts = [each["text"] for each in prompt["layers"] if each["text"]]
-        assert prompt["combinedHash"] == g.digest("\n\n".join(texts))
-        assert [(each["id"], each["hash"]) for each in manifest["layers"]] == list(prompt["hashes"].items())
-        keys = Counter(
-            (each["layer"], each["kind"], each["id"])
-            for each in manifest["entries"]
-            if each["why"] not in {"duplicate", "sent", "fold"}
-        )
-        assert max(keys.values()) == 1, keys.most_common(2)
-        tokens = sum(each.get("tokens", 0) for each in manifest["entries"]) + manifest["toolTokens"]
-        assert abs(tokens - prompt["estimate"]) <= len(manifest["entries"]), (
-            "what takes room has a record, and once"
-        )
-        assert prompt["estimate"] == manifest["estimate"] <= manifest["limit"]
-        assert all(each.startswith("nearLimit: ") for each in manifest["warnings"])
-        if len(self.prompts) >= 2 and not self._breaks:
-            earlier, later = (r.sequence(each["messages"]) for each in self.prompts[-2:])
-            assert later[: len(earlier)] == earlier, "a prompt begins with the one before"
-
-
-_PIN_STATES = {"pin": "full", "pin_changes": "changes", "pin_failed": "failed", None: "reference"}
 _FORMS = frozenset({"whole", "newer", "changes", "line"})
 _BESIDES = frozenset({"none_active", "heading", "named", "pin", "pin_changes", "pin_failed", "pin_gone"})
-
-
-def _is_new(hows: Sequence[str]) -> bool:
-    return bool({"whole", "newer", "changes", "pin_changes"} & {*hows}) or hows == ["pin"]
 
 
 def _place(each: r.Seen, kind: str, active: str | None) -> int:

@@ -1,7 +1,6 @@
 """Whole conversations, each turn of which is held against the specification (support/checked_conversation.py).
 
-That is what the model is sent, the layers and the manifest. At the end of each the daemon is killed, the vault
-deleted, and all prompts are made again.
+At the end of each the daemon is killed, the vault deleted, and all prompts are made again.
 """
 
 from base64 import b64encode
