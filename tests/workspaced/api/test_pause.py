@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import anyio
 import pytest
 from msgspec.structs import replace
 from support.daemon import Daemon, Factory, refusal
@@ -418,19 +417,15 @@ class _Overtaken:
         return made
 
 
-def test_what_was_being_made_for_a_hook_or_a_watch_when_the_pause_began_is_not_given() -> None:
+async def test_what_was_being_made_for_a_hook_or_a_watch_when_the_pause_began_is_not_given() -> None:
     world: Any = _Overtaken()
     recorder: Any = SimpleNamespace(record=lambda _call: None)
     calls = Calls(world, {}, world, world, world, recorder, cast(Any, None))
 
-    async def ask() -> None:
-        with pytest.raises(Paused):
-            await calls.call(TOOLS["get_workspace_context"], {}, "agent")
+    for ask in (calls.call, calls.preview):
         world.state = EMPTY
         with pytest.raises(Paused):
-            await calls.preview(TOOLS["get_workspace_context"], {}, "agent")
-
-    anyio.run(ask)
+            await ask(TOOLS["get_workspace_context"], {}, "agent")
 
 
 def test_a_selection_of_an_hour_ago_is_not_told(daemon: Factory) -> None:
