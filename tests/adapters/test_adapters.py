@@ -24,19 +24,8 @@ Make = Callable[..., Chat]
 def running(daemon: Any) -> Daemon:
     """A daemon whose user looks at a note."""
     made: Daemon = daemon()
-    look_at(made, "a.md")
+    made.publish("active_note_set", note="a.md")
     return made
-
-
-def look_at(running: Daemon, note: str) -> None:
-    with running.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": note}}])
-
-
-def recorded(running: Daemon, kind: str) -> list[dict[str, Any]]:
-    with running.connect() as client:
-        events = client.call("workspaced/log", {})["events"]
-    return [each["data"] for each in events if each["type"] == kind]
 
 
 @pytest.fixture
@@ -87,12 +76,12 @@ async def test_each_turn_begins_with_the_bytes_of_the_one_before_and_the_framewo
 ) -> None:
     made = chat()
     await made.ask(QUESTION)
-    look_at(running, "b.md")
+    running.publish("active_note_set", note="b.md")
     await made.ask("And this one?")
     text = await made.stream("And what was the first?")
     assert text.startswith("It says: ") and json.dumps(text)[1:-1] in json.dumps(server.exchanges[-1].answer)
     assert "<workspace as-of=" not in repr(made.history) and QUESTION in repr(made.history)
-    assert len({each["bodyHash"] for each in recorded(running, "prompt_overlaid")}) == 3
+    assert len({each["data"]["bodyHash"] for each in running.events("prompt_overlaid")}) == 3
     first, second, third = (messages(server, at) for at in range(3))
     assert second[: len(first)] == first and third[: len(second)] == second
     assert ["looking at: a.md" in each for each in insertions(server, 0)] == [True]
@@ -166,9 +155,9 @@ async def test_the_providers_usage_is_recorded_when_its_answer_ended(
 ) -> None:
     made = chat()
     await made.ask(QUESTION)
-    assert len(recorded(running, "prompt_answered")) == 1
+    assert len(running.events("prompt_answered")) == 1
     await made.stream("And now?")
-    assert len(recorded(running, "prompt_answered")) == 2
+    assert len(running.events("prompt_answered")) == 2
 
 
 @pytest.mark.parametrize(
@@ -186,4 +175,4 @@ async def test_litellms_hook_keeps_each_value_of_a_call(running: Daemon, call: s
     assert len(told(put)) == 1 and json.loads(without(put)) == sent
     assert {**made, field: sent} == data and data[field] is sent
     assert await handler.async_pre_call_hook(None, None, data, "aembedding") is data
-    assert len(recorded(running, "prompt_overlaid")) == 1
+    assert len(running.events("prompt_overlaid")) == 1

@@ -23,15 +23,8 @@ QUESTION = "What is the first note?"
 def running(daemon: Any) -> Daemon:
     """A daemon whose user looks at a note."""
     made: Daemon = daemon()
-    with made.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    made.publish("active_note_set", note="a.md")
     return made
-
-
-def recorded(running: Daemon, kind: str) -> list[dict[str, Any]]:
-    with running.connect() as client:
-        events = client.call("workspaced/log", {})["events"]
-    return [each["data"] for each in events if each["type"] == kind]
 
 
 @pytest.mark.thorough
@@ -51,7 +44,7 @@ def test_a_chat_grows_and_its_usage_is_recorded(running: Daemon, monkeypatch: py
     assert [len(told(each.raw)) for each in server.exchanges] == [1, 1]
     first, second = (each.body["messages"] for each in server.exchanges)
     assert second[:1] == first
-    assert len(recorded(running, "prompt_overlaid")) == 2 and len(recorded(running, "prompt_answered")) == 1
+    assert len(running.events("prompt_overlaid")) == 2 and len(running.events("prompt_answered")) == 1
 
 
 def test_a_chat_that_the_provider_holds_goes_on(running: Daemon) -> None:
@@ -67,7 +60,7 @@ def test_a_chat_that_the_provider_holds_goes_on(running: Daemon) -> None:
         for named in ({}, {"previous_response_id": "resp_1"}, {"previous_response_id": "resp_2"}):
             client.post("http://provider/v1/responses", json={"input": QUESTION, **named})
     assert [b"<workspace" in each for each in came] == [True, False, False]
-    assert len(recorded(running, "prompt_answered")) == 3
+    assert len(running.events("prompt_answered")) == 3
 
 
 def test_a_refused_request_does_not_count(running: Daemon) -> None:
@@ -81,9 +74,9 @@ def test_a_refused_request_does_not_count(running: Daemon) -> None:
     body = {"messages": [{"role": "user", "content": QUESTION}]}
     with httpx2.Client(transport=transport) as client:
         client.post("http://provider/v1/messages", json=body)
-        assert recorded(running, "prompt_overlaid") == []
+        assert running.events("prompt_overlaid") == []
         client.post("http://provider/v1/messages", json=body)
-    assert came[0] == came[1] and len(recorded(running, "prompt_overlaid")) == 1
+    assert came[0] == came[1] and len(running.events("prompt_overlaid")) == 1
 
 
 @pytest.mark.parametrize(

@@ -80,20 +80,18 @@ EGLOT = """
 """
 
 
+def ran(command: list[str], env: dict[str, str], folder: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=RUN_S)
+
+
 @pytest.mark.skipif(NVIM is None, reason="nvim is not installed (Debian: apt-get install neovim)")
 def test_neovims_own_client_follows_completes_and_renames(daemon: Factory, tmp_path: Path) -> None:
     running = daemon(notes=NOTES)
     script, answer = tmp_path / "it.lua", tmp_path / "answer.json"
     script.write_text(NEOVIM)
     env = {**running.env, "PYTHON": sys.executable, "ANSWER": str(answer)}
-    done = subprocess.run(
-        [str(NVIM), "--headless", "--clean", "-i", "NONE", "-n", "-c", f"luafile {script}"],
-        cwd=running.vault,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=RUN_S,
-        check=False,
+    done = ran(
+        [str(NVIM), "--headless", "--clean", "-i", "NONE", "-n", "-c", f"luafile {script}"], env, running.vault
     )
     assert answer.exists(), done.stderr
     found = json.loads(answer.read_text())
@@ -103,9 +101,7 @@ def test_neovims_own_client_follows_completes_and_renames(daemon: Factory, tmp_p
     # It applies the whole edit, the rename of the file with it.
     assert found["name"] == "Start.md"
     assert (running.vault / "Start.md").exists()
-    client = running.connect()
-    opened = [each for each in client.call("workspaced/log")["events"] if each["type"] == "view_opened"]
-    assert [each["data"].get("confidence") for each in opened] == ["inferred"]
+    assert [each["data"].get("confidence") for each in running.events("view_opened")] == ["inferred"]
 
 
 @pytest.fixture(scope="module")
@@ -124,15 +120,7 @@ def test_eglot_follows_and_renames_links_alone(emacs: str, daemon: Factory, tmp_
     script, answer = tmp_path / "it.el", tmp_path / "answer.json"
     script.write_text(EGLOT)
     env = {**running.env, "PYTHON": sys.executable, "ANSWER": str(answer), "TERM": os.environ.get("TERM", "dumb")}
-    done = subprocess.run(
-        [emacs, "--batch", "--load", str(script)],
-        cwd=running.vault,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=RUN_S,
-        check=False,
-    )
+    done = ran([emacs, "--batch", "--load", str(script)], env, running.vault)
     assert answer.exists(), done.stderr
     found = json.loads(answer.read_text())
     assert found["definition"]["uri"].endswith("/Plan.md")
@@ -140,8 +128,7 @@ def test_eglot_follows_and_renames_links_alone(emacs: str, daemon: Factory, tmp_
     # It renames no files for a server, so it gets the links alone, and the user a word.
     assert list(found["rename"]) == ["changes"]
     assert "Rename the file Plan.md" in done.stderr
-    state = running.connect().call("workspaced/log")["events"]
-    assert [each["data"]["note"] for each in state if each["type"] == "active_note_set"][:1] == ["Home.md"]
+    assert running.events("active_note_set")[0]["data"]["note"] == "Home.md"
 
 
 @pytest.mark.parametrize("installed", [True, False], ids=["installed", "not installed"])
@@ -163,12 +150,7 @@ def test_the_documented_lines_of_emacs_start_the_server_only_where_it_is(
 """)
     (tmp_path / "workspaced").write_text(f'#!/bin/sh\nexec {sys.executable} -m workspaced "$@"\n')
     (tmp_path / "workspaced").chmod(0o755 if installed else 0o644)
-    done = subprocess.run(
-        [emacs, "--batch", "--load", str(tmp_path / "init.el")],
-        env={"HOME": str(tmp_path), "PATH": f"{tmp_path}:/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=RUN_S,
-    )
+    env = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = ran([emacs, "--batch", "--load", str(tmp_path / "init.el")], env)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"(markdown-mode {'t' if installed else 'nil'})"

@@ -200,7 +200,13 @@ def check_read_only(running: Any, events: list[Event], damaged: Path, offset: in
     assert served == plain(events[: len(served)])
     folded = json.loads(msgspec.json.encode(to_json(fold_all(events[: len(served)], EMPTY))))
     assert client.state()["vaults"] == folded["vaults"]
-    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode != 0
+    assert client.tool("get_workspace_context")["success"]
+    assert any("degraded" in line for line in running.stderr)
+    published = running.cli("publish", "active_note_set", "note=a.md")
+    assert published.returncode == 4 and "[LOG_READ_ONLY]" in published.stderr
+    verified = running.cli("log", "verify", "--data-dir", str(running.data))
+    assert verified.returncode == 4 and damaged.name in verified.stderr and "[LOG_DAMAGED]" in verified.stderr
+    assert running.cli("replay", str(running.data)).returncode == 4
 
 
 # -- HEAD, and texts --

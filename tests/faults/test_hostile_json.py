@@ -123,8 +123,7 @@ STDIN: dict[str, bytes] = {
 def test_row_27_publish_of_hostile_lines_says_what_is_wrong_and_keeps_what_stands_before(
     shared: Any, hostile: bytes
 ) -> None:
-    with shared.connect() as client:
-        before = client.call("workspaced/status")["seq"]
+    before = shared.call("workspaced/status")["seq"]
     good = ACTION.format('"good.md"').encode() + b"\n"
     done = shared.cli("publish", "--stdin", "--json", stdin=good + b"\n" * 3 + hostile + b"\n" + good)
     [refusal] = [line for line in done.stderr.splitlines() if line.startswith("workspaced: ")]

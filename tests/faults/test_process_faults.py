@@ -312,10 +312,7 @@ def test_row_54_what_waits_for_the_disk_is_bounded_in_bytes_and_memory_is_given_
         for turn in range(each):
             wire.request("workspaced/publish", selecting(f"many-{number}-{turn}"))
             peak = max(peak, running.memory_bytes())
-    with running.connect() as client:
-        assert client.call("workspaced/status")["queues"]["publishBytes"] > 0, (
-            "waiting, or on their way to the disk"
-        )
+    assert running.call("workspaced/status")["queues"]["publishBytes"] > 0, "waiting, or on their way to the disk"
     peak = max(peak, running.memory_bytes())
     slow.detach()
     acknowledged: dict[str, int] = {}

@@ -15,11 +15,6 @@ pytestmark = pytest.mark.thorough
 NOTES = {"Plan.md": "# Plan\n\nbuy the red boat\nsell the ä😀\n", "Budget.md": "# Budget\n\nnine pence\n"}
 
 
-def publish(running: Any, kind: str, **data: Any) -> None:
-    with running.connect() as client:
-        client.publish([{"type": kind, "data": data}])
-
-
 def claude_in(folder: Path, root: Path, url: str) -> ClaudeCode:
     """Claude Code as a person has it who has used it in this folder before."""
     program = ClaudeCode(root, url, "true")
@@ -54,8 +49,8 @@ def test_a_prompt_has_what_is_selected_word_for_word(daemon: Any, tmp_path: Path
     if reason := ClaudeCode.missing():
         pytest.skip(reason)
     running, model = daemon(notes=NOTES), ScriptedModel()
-    publish(running, "active_note_set", note="Plan.md")
-    publish(running, "selection_changed", note="Plan.md", startLine=3, endLine=4)
+    running.publish("active_note_set", note="Plan.md")
+    running.publish("selection_changed", note="Plan.md", startLine=3, endLine=4)
     with model as url:
         program = claude_in(running.vault, tmp_path / "claude", url)
         command = [str(program.executable()), "--ide"]
@@ -66,7 +61,7 @@ def test_a_prompt_has_what_is_selected_word_for_word(daemon: Any, tmp_path: Path
             terminal.until("2 lines selected")
             ask(terminal, "What is this?", 1)
             assert f"from {running.vault}/Plan.md:\nbuy the red boat\nsell the ä😀\n" in new_in(model.bodies)
-            publish(running, "active_note_set", note="Budget.md")
+            running.publish("active_note_set", note="Budget.md")
             terminal.until("In Budget.md")
             ask(terminal, "And this?", 2)
             told = new_in(model.bodies)

@@ -23,8 +23,7 @@ class Bed:
         self.program, self.daemon, self.model, self.tap = program, daemon, model, tap
 
     def looks_at(self, note: str) -> None:
-        with self.daemon.connect() as client:
-            client.publish([{"type": "active_note_set", "data": {"note": note}}])
+        self.daemon.publish("active_note_set", note=note)
 
     @property
     def arrived(self) -> list[bytes]:

@@ -49,9 +49,7 @@ def session(make: Factory) -> Daemon:
     """A daemon that ended after a session: an editor publishes, every tool is called, also by a client that is
     shown names alone, and prompts are assembled. Each note is looked at for a minute.
     """
-    running = make(notes=NOTES, start=False)
-    running.set_ahead(0)
-    running.start()
+    running = make(notes=NOTES, clocked=True)
     with running.connect("editor") as client:
         client.call("workspaced/reconcile")
         for minute, note in enumerate(("a.md", "work/plan.md", "b.md") * 4):

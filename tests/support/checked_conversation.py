@@ -2,8 +2,8 @@
 
 It keeps its own books of what the model must be sent: what was attached and what it says now, what was said
 before, what is pinned, where notes have moved. After every turn the prompt is read as a model reads it
-(prompt_reader.py), and what is known then is compared with the books, as are its layers, its manifest and the
-bodies for three providers. A prompt begins with the one before, unless the log says why not.
+(prompt_reader.py), and what is known then is compared with the books. A prompt begins with the one before, unless
+the log tells of a fold. What holds of layers and manifests: tests/tools/prompts/test_random_conversations.py.
 """
 
 import json
@@ -14,20 +14,7 @@ from typing import Any, NamedTuple
 
 from support import attachments as g
 from support import prompt_reader as r
-from support import provider_bodies as bodies
 
-LAYERS = ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER")
-BREAKS = (
-    "context_folded",
-    "message_replaced",
-    "message_removed",
-    "conversation_started",
-    "summary_set",
-)
-"""Only what these tell may change what was sent."""
-IN_USE_TURNS = 10
-"""A fold keeps the notes of so many turns; those of LATEST_TURNS also where the window is tight."""
-LATEST_TURNS = 5
 State = tuple[str, str | None]
 """Where a note is now, and what it says; None: it is not there."""
 Now = Sequence[tuple[g.Given, str | None]]
@@ -40,14 +27,11 @@ class Reading(NamedTuple):
     before: r.Reader
     """What the model knew before the turn."""
     after: r.Reader
-    library: list[r.Seen]
     seen: list[r.Seen]
     """What the turn's message says before its words."""
-    earlier: dict[str, list[r.Seen]]
-    """The same of each message that was sent before, by its id."""
     told: dict[str, State]
     """The state in which each changed note was last named before."""
-    said: tuple[bodies.Said, ...]
+    said: tuple[r.Said, ...]
     """All messages before the turn, without their context."""
 
 
@@ -72,18 +56,9 @@ class Talk:
         """What each says; None: that is not known here. One that cannot be read has its line in brackets."""
         self.history: list[tuple[str, list[Any]]] = []
         """The role and the parts of each message, without context."""
-        self.ids: list[str] = []
         self.prompts: list[dict[str, Any]] = []
-        self.readings: list[Reading] = []
-        self.read: dict[str, Any] = {}
-        """What the last body for each provider says."""
-        self.bodies: dict[str, dict[str, Any]] = {}
         self.folds: list[str] = []
         """Reasons that the log gives."""
-        self._breaks = False
-        """Whether the log says that the last prompt need not begin with the one before."""
-        self._is_folded = False
-        self._seq = 0
         self._words: dict[str, str] = {}
         """What the user's message says behind its context, by its id."""
         self._images: dict[str, list[tuple[str, str]]] = {}
@@ -91,9 +66,6 @@ class Talk:
         self._pins: dict[str, dict[str, str | None]] = {}
         self._named: dict[str, dict[str, State]] = {}
         self._moved: dict[str, str] = {}
-        self._used: list[set[str]] = []
-        """The notes attached in each turn."""
-        self._searches: set[str] = set()
         self._turn: list[tuple[str, list[Any]]] = []
         self._number = 0
 
@@ -107,17 +79,14 @@ class Talk:
         if is_new:
             self.client.call("workspaced/reconcile")  # until it has settled
 
-    def move(self, path: str, to: str, *, is_told: bool = False) -> None:
-        """Moves a note on disk, or `is_told`: as an editor does that says so. The daemon knows the note before."""
+    def move(self, path: str, to: str) -> None:
+        """Moves a note on disk, which the daemon knows."""
         self.client.call("workspaced/reconcile")
         target = self.running.vault / to
         target.parent.mkdir(parents=True, exist_ok=True)
         (self.running.vault / path).rename(target)
         self._moved[path] = to
-        if is_told:
-            self.client.publish([{"type": "note_renamed", "data": {"from": path, "to": to}}])
-        else:
-            self.client.call("workspaced/reconcile")
+        self.client.call("workspaced/reconcile")
 
     def look_at(self, path: str | None) -> None:
         self.client.publish([{"type": "active_note_set", "data": {"note": path}}])
@@ -135,34 +104,29 @@ class Talk:
 
     def say(self, **message: Any) -> str:
         (name,) = self.client.context.message(self.id, message)["messages"]
-        self.ids.append(name)
         return str(name)
 
-    def turn(self, text: str, *attached: Any, **more: Any) -> dict[str, Any]:
+    def turn(self, text: str, *attached: Any) -> dict[str, Any]:
         """A whole turn without tools: asked, checked and answered."""
-        prompt = self.ask(text, *attached, **more)
+        prompt = self.ask(text, *attached)
         self.answer(f"Answer {self._number}.")
         return prompt
 
-    def ask(self, text: str, *attached: Any, is_trimmed: bool = False) -> dict[str, Any]:
-        """A user's message with the checked prompt for it. `is_trimmed`: the oldest turns may be left out."""
+    def ask(self, text: str, *attached: Any) -> dict[str, Any]:
+        """A user's message with the checked prompt for it."""
         self._number += 1
         now = [(each, self._text(each)) for each in attached]
-        self._searches |= {each.id for each in attached if each.tag == "search"}
         name = self.say(role="user", text=text, attachments=[each.said for each in attached])
         self._words[name] = g.joined(text)
         self._images[name] = []
         self._pins[name] = dict(self.pins)
-        self._used.append({each.id for each, content in now if r.kind_of(each) == "note" and content is not None})
         prompt = self.assemble()
-        self._check_turn(prompt, name, g.one_of_each(now), is_trimmed=is_trimmed)
-        self._check_bodies(prompt)
-        self._turn = [("user", [bodies.Part("text", self._words[name])])]
+        self._check_turn(prompt, name, g.one_of_each(now))
+        self._turn = [("user", [r.Part("text", self._words[name])])]
         return prompt
 
     def round(self, *calls: Any, text: str = "") -> dict[str, Any]:
         """Calls of tools with their results, and the checked prompt by which the turn goes on."""
-        before = self.prompts[-1]
         told = [{"id": each.id, "name": each.name, "arguments": each.arguments} for each in calls]
         self.say(role="assistant", text=text, toolCalls=told)
         results = [
@@ -170,25 +134,17 @@ class Talk:
         ]
         self.say(role="user", toolResults=results)
         prompt = self.assemble()
-        said = [bodies.Part("text", text)] if text else []
-        said += [bodies.Part("call", bodies.arguments(each.arguments), each.id, each.name) for each in calls]
-        heard = [
-            bodies.Part("error" if each.is_error else "result", bodies.words(each.text), each.id) for each in calls
-        ]
+        said = [r.Part("text", text)] if text else []
+        said += [r.Part("call", each.arguments, each.id, each.name) for each in calls]
+        heard = [r.Part("error" if each.is_error else "result", r.words(each.text), each.id) for each in calls]
         added = [("assistant", said), ("user", heard)]
         self._turn += added
-        assert self._breaks or prompt["messages"][:-2] == before["messages"], "a round only appends"
-        assert bodies.of_prompt(prompt).messages[-2:] == bodies.merged(added)
-        for name in self.ids[-2:]:
-            [record] = [each for each in prompt["manifest"]["entries"] if each["id"] == name]
-            assert record["state"] == "full"
-        self.check_books(prompt)
-        self._check_bodies(prompt)
+        assert r.said_in(prompt["messages"])[-2:] == r.merged(added)
         return prompt
 
     def answer(self, text: str) -> None:
         self.say(role="assistant", text=text)
-        self.history += [*self._turn, ("assistant", [bodies.Part("text", text)])]
+        self.history += [*self._turn, ("assistant", [r.Part("text", text)])]
 
     def _text(self, each: Any) -> str | None:
         if each.fails:
@@ -198,33 +154,11 @@ class Talk:
         content: bytes = (self.running.vault / each.id).read_bytes()
         return content.decode()
 
-    def events(self, *types: str, after: int = 0) -> list[dict[str, Any]]:
-        """What the log tells of every conversation, behind that sequence."""
-        found: list[dict[str, Any]] = []
-        while True:
-            asked = {"from": after + 1, "limit": 1_000, "types": list(types)}
-            events = self.client.call("workspaced/log", asked)["events"]
-            if not events:
-                return found
-            found += events
-            after = events[-1]["seq"]
-
-    def _follow_log(self) -> None:
-        """What was sent may be another one where the log says why; nowhere else."""
-        self._breaks = self._is_folded = False
-        for event in self.events(*BREAKS, after=self._seq):
-            self._seq = event["seq"]
-            if event["data"]["conversation"] == self.id:
-                self._breaks = True
-                if event["type"] == "context_folded":
-                    self._is_folded = True
-                    self.folds.append(event["data"]["reason"])
-
     # -- the end --
 
     def finish(self) -> None:
         """The daemon is killed, the vault is gone, and every prompt and body is made again from the log alone."""
-        count = len(self.events("prompt_assembled"))
+        count = len(self.running.events("prompt_assembled"))
         self.running.kill()
         shutil.rmtree(self.running.vault)
         done = self.running.cli("replay", "--verify", "--json", str(self.running.data))
@@ -238,75 +172,50 @@ class Talk:
     def assemble(self) -> dict[str, Any]:
         """The prompt for the last message."""
         prompt: dict[str, Any] = self.client.context.assemble(self.id)
+        folds, self.folds = self.folds, [each["data"]["reason"] for each in self.running.events("context_folded")]
+        if self.prompts and self.folds == folds:
+            earlier, later = (r.sequence(each["messages"]) for each in (self.prompts[-1], prompt))
+            assert later[: len(earlier)] == earlier, "a prompt begins with the one before"
         self.prompts.append(prompt)
-        self._follow_log()
         return prompt
 
-    def _check_bodies(self, prompt: dict[str, Any]) -> None:
-        """Each body says what the prompt says, in a form that its provider takes."""
-        read = bodies.of_prompt(prompt)
-        for shape in bodies.SHAPES:
-            made = self.client.context.assemble(self.id, shape=shape, layers=False)
-            assert made["hashes"] == prompt["hashes"] and made["messages"] == []
-            assert not made.get("changes"), made["changes"]
-            if shape in self.bodies and not self._breaks:
-                earlier, later = (bodies.sequence(shape, each) for each in (self.bodies[shape], made["body"]))
-                assert later[: len(earlier)] == earlier, "a body begins with the one before"
-            self.bodies[shape] = made["body"]
-            self.read[shape] = bodies.of_body(shape, made["body"])
-            bodies.check_same(shape, self.read[shape], read)
-
-    def _check_turn(self, prompt: dict[str, Any], name: str, now: Now, *, is_trimmed: bool) -> None:
-        """The prompt for a turn's first message, against the books.
-
-        Args:
-            is_trimmed: whether the oldest turns may be left out.
-        """
-        self.check_books(prompt)
+    def _check_turn(self, prompt: dict[str, Any], name: str, now: Now) -> None:
+        """The prompt for a turn's first message, against the books."""
         said = prompt["messages"][-1]
         assert (said["role"], said["id"]) == ("user", name)
         assert g.layer(prompt, "L5_USER")["text"] == self._words[name]
         reading = self._read(prompt, now)
-        self.readings.append(reading)
         self._check_context(name, reading, now)
-        old = self._old_notes(reading, {each.id for each, _ in now})
-        self._check_named(name, reading, old)
-        left_out = self._check_history(reading, is_trimmed=is_trimmed)
-        self._check_manifest(prompt, name, now, reading, old, left_out)
-        if self._is_folded:
-            self._check_fold(prompt, reading, old)
+        self._check_named(name, reading, self._old_notes(reading, {each.id for each, _ in now}))
+        self._check_history(reading)
 
     # -- what it says, read as a model reads it --
 
     def _read(self, prompt: dict[str, Any], now: Now) -> Reading:
         messages = list(prompt["messages"])
-        reader, library = r.Reader(self._searches, is_folded=bool(self.folds)), list[r.Seen]()
+        reader = r.Reader(is_folded=bool(self.folds))
         system = messages.pop(0)["content"] if messages[0]["role"] == "system" else []
         text = "".join(block["text"] for block in system)
         first, second = g.layer(prompt, "L1_SYSTEM")["text"], g.layer(prompt, "L2_PREVIOUS")["text"]
         assert text == g.joined(first, g.joined(g.LIBRARY, second) if second else "")
         if second:
-            library = reader.read_library(second)
-        earlier = dict[str, list[r.Seen]]()
+            reader.read_library(second)
         told = dict[str, State]()
         words = list[dict[str, Any]]()
         for message in messages[:-1]:
             if message.get("id") in self._words:
-                seen = earlier[message["id"]] = self._read_message(reader, message)
-                if any(each.how == "named" for each in seen):
+                if any(each.how == "named" for each in self._read_message(reader, message)):
                     told |= self._named[message["id"]]
                 message = {**message, "content": [{"type": "text", "text": self._words[message["id"]]}]}
             words.append(message)
-        before = r.Reader(self._searches)
+        before = r.Reader()
         before.known, before.once, before.active = dict(reader.known), set(reader.once), reader.active
         before.pins, before.failed_pins = dict(reader.pins), set(reader.failed_pins)
         standing = {(name, text) for kind, name, text in reader.once if kind == "image"}
         images = [(each.id, text) for each, text in now if each.tag == "image" and text is not None]
         self._images[messages[-1]["id"]] = [each for each in images if each not in standing]
         seen = self._read_message(reader, messages[-1])
-        return Reading(
-            before, reader, library, seen, earlier, told, bodies.of_prompt({"messages": words}).messages
-        )
+        return Reading(before, reader, seen, told, r.said_in(words))
 
     def _read_message(self, reader: r.Reader, message: dict[str, Any]) -> list[r.Seen]:
         """What stands before the words of a user's message."""
@@ -336,7 +245,7 @@ class Talk:
                 self._check_attached(each, content, mine, before, after)
         active = next((each.id for each, content in now if each.is_active and content is not None), None)
         assert after.active == active, "the active note can always be told"
-        results = [one for one in reading.seen if one.how == "whole" and one.kind in {"tool_result", "search"}]
+        results = [one for one in reading.seen if one.how == "whole" and one.kind == "tool_result"]
         assert [one.id for one in rest if one.how == "heading"] == [g.TOOLS] * bool(results)
         assert [one for one in rest if one.how not in _BESIDES] == [], "nothing besides"
         kinds = {each.id: r.kind_of(each) for each, _ in now}
@@ -349,10 +258,6 @@ class Talk:
     ) -> None:
         """It is whole, or changes that make it what it is now, or a line to where it stands with this text."""
         kind = r.kind_of(each)
-        if kind == "search":
-            [one] = mine
-            assert one.how == "whole" and one.text.count(content) == 1
-            return
         thing = (kind, each.id)
         assert after.says(thing, content) == content, each
         if before.says(thing, content) == content:
@@ -415,143 +320,25 @@ class Talk:
             assert named[note] == _told_change(note, at, shown, text, named[note])
         self._named[name] = wanted
 
-    def _check_fold(self, prompt: dict[str, Any], reading: Reading, old: Mapping[str, State]) -> None:
-        """A note of the last turns stands as it is, or is named; else the manifest says that it left."""
-        for each in reading.library:
-            if each.kind == "note" and each.id not in old:
-                at, text = self._state(each.id)
-                assert (at, text) == (each.id, each.text) or at in self._used[-1] | {each.id}
-        dropped = {each["id"] for each in prompt["manifest"]["entries"] if each["state"] == "dropped"}
-        latest = {note for used in self._used[-LATEST_TURNS:] for note in used}
-        size = sum(len(self._state(note)[1] or "") for note in latest)
-        for note in {note for used in self._used[-IN_USE_TURNS:] for note in used}:
-            at, text = self._state(note)
-            is_there = any(reading.after.known.get(("note", each)) == text for each in (note, at))
-            if text is not None and not is_there and note not in old:
-                stood = ("note", note) in self.readings[-2].after.known
-                assert not stood or note in dropped, f"{note} vanished without a record"
-                assert note not in latest or size / 4 > prompt["manifest"]["limit"] / 2, f"{note} is in use"
-
-    def _check_history(self, reading: Reading, *, is_trimmed: bool) -> int:
-        """What was said before, word for word; returns how many messages are left out."""
-        told, wanted = reading.said, bodies.merged(self.history)
-        left_out = len(wanted) - len(told)
-        assert [each.role for each in told] == [each.role for each in wanted[left_out:]]
-        for got, one in zip(told, wanted[left_out:], strict=True):
-            assert len(got.parts) == len(one.parts)
+    def _check_history(self, reading: Reading) -> None:
+        """What was said before, word for word."""
+        told, wanted = reading.said, r.merged(self.history)
+        assert [each.role for each in told] == [each.role for each in wanted]
+        for got, one in zip(told, wanted, strict=True):
             for mine, theirs in zip(got.parts, one.parts, strict=True):
                 is_elided = theirs.kind in {"result", "error"} and mine.text.startswith("[tool result elided - ")
                 assert mine == theirs or (is_elided and self.folds), (mine, theirs)
-        assert left_out == 0 or (is_trimmed and self.folds and told[0].role == "user")
-        return left_out
-
-    # -- the manifest --
-
-    def _check_manifest(
-        self,
-        prompt: dict[str, Any],
-        name: str,
-        now: Now,
-        reading: Reading,
-        old: Mapping[str, State],
-        left_out: int,
-    ) -> None:
-        """Each thing has exactly one record in its layer, and the record is true."""
-        entries = prompt["manifest"]["entries"]
-        for each, content in now:
-            [record] = [one for one in g.entries(prompt, each.id) if one["why"] != "duplicate"]
-            if content is None:
-                assert record["state"] == "failed" and record["detail"]
-                continue
-            hows = [one.how for one in reading.seen if one.id == each.id and one.how in _FORMS]
-            assert record["state"] == (
-                "changes" if "changes" in hows else "full" if _is_new(hows) else "reference"
-            )
-            assert record["revision"] == g.digest(content) or each.tag in {"image", "search"}
-        held = [each for each in entries if each["layer"] == "L2_PREVIOUS" and each["why"] == "library"]
-        assert [each["id"] for each in held] == [each.id for each in reading.library]
-        assert [each["revision"] for each in held] == [g.digest(each.text) for each in reading.library]
-        sent = [each for each in entries if each["layer"] == "L4_STRIP" and each["why"] == "sent"]
-        shown = [each for seen in reading.earlier.values() for each in seen if _is_new([each.how])]
-        assert [each["id"] for each in sent] == [each.id for each in shown]
-        for record, one in [*zip(held, reading.library, strict=True), *zip(sent, shown, strict=True)]:
-            state = "changes" if one.how in {"changes", "pin_changes"} else "full"
-            assert record["state"] == ("stale" if one.kind == "note" and one.id in old else state), (record, one)
-        kept = {each["id"] for each in prompt["messages"] if "id" in each}
-        gone = list(g.left_out_before(prompt, self.ids))
-        assert left_out or not gone
-        for earlier in self.ids[len(gone) : -1]:
-            [record] = [each for each in entries if each["id"] == earlier]
-            assert record["layer"] == "L4_STRIP"
-            assert record["state"] in ({"full", "elided"} if earlier in kept else {"dropped"}), record
-            assert left_out or earlier in kept
-        [record] = g.entries(prompt, name, "L5_USER")
-        assert record["state"] == "full"
-        self._check_pin_records(prompt, reading)
-        self._check_nothing_left_silently(entries, reading)
-
-    def _check_pin_records(self, prompt: dict[str, Any], reading: Reading) -> None:
-        for pin, text in self.pins.items():
-            [record] = g.entries(prompt, pin)
-            how = next((each.how for each in reading.seen if (each.kind, each.id) == ("pin", pin)), None)
-            state = _PIN_STATES.get(how, "empty")
-            is_failed = text is not None and text.startswith("[")
-            if text is not None or how is not None:
-                assert record["state"] == ("failed" if is_failed else state), record
-
-    def _check_nothing_left_silently(self, entries: Sequence[dict[str, Any]], reading: Reading) -> None:
-        """What stood in the last prompt and does not any more has a record; what is withheld, one without name."""
-        if len(self.readings) < 2:
-            return
-        dropped = {each["id"] for each in entries if each["state"] in {"dropped", "elided"}}
-        is_withheld = any(each["why"] == "withheld" and each["id"] == "" for each in entries)
-        last, now = self.readings[-2].after, reading.after
-        for _, note in last.known.keys() - now.known.keys():
-            assert note in dropped or is_withheld, note
-        for _, each, _ in last.once - now.once:
-            assert each in dropped or is_withheld, each
-
-    def check_books(self, prompt: dict[str, Any]) -> None:
-        """Layers, hashes and the manifest agree with each other; the prompt begins with the one before."""
-        manifest = prompt["manifest"]
-        assert tuple(each["id"] for each in prompt["layers"]) == LAYERS
-        for each in prompt["layers"]:
-            assert each["text"] == g.joined(*(part["text"] for part in each["segments"]))
-            assert each["hash"] == g.digest(each["text"]) == prompt["hashes"][each["id"]]
-        texts = [each["text"] for each in prompt["layers"] if each["text"]]
-        assert prompt["combinedHash"] == g.digest("\n\n".join(texts))
-        assert [(each["id"], each["hash"]) for each in manifest["layers"]] == list(prompt["hashes"].items())
-        keys = Counter(
-            (each["layer"], each["kind"], each["id"])
-            for each in manifest["entries"]
-            if each["why"] not in {"duplicate", "sent", "fold"}
-        )
-        assert max(keys.values()) == 1, keys.most_common(2)
-        tokens = sum(each.get("tokens", 0) for each in manifest["entries"]) + manifest["toolTokens"]
-        assert abs(tokens - prompt["estimate"]) <= len(manifest["entries"]), (
-            "what takes room has a record, and once"
-        )
-        assert prompt["estimate"] == manifest["estimate"] <= manifest["limit"]
-        assert all(each.startswith("nearLimit: ") for each in manifest["warnings"])
-        if len(self.prompts) >= 2 and not self._breaks:
-            earlier, later = (r.sequence(each["messages"]) for each in self.prompts[-2:])
-            assert later[: len(earlier)] == earlier, "a prompt begins with the one before"
 
 
-_PIN_STATES = {"pin": "full", "pin_changes": "changes", "pin_failed": "failed", None: "reference"}
 _FORMS = frozenset({"whole", "newer", "changes", "line"})
 _BESIDES = frozenset({"none_active", "heading", "named", "pin", "pin_changes", "pin_failed", "pin_gone"})
-
-
-def _is_new(hows: Sequence[str]) -> bool:
-    return bool({"whole", "newer", "changes", "pin_changes"} & {*hows}) or hows == ["pin"]
 
 
 def _place(each: r.Seen, kind: str, active: str | None) -> int:
     """The place in a message: pins, tools' results, lines, blocks, the active note's, failed, changed; images."""
     if each.kind in {"pin", "heading"}:
         return 0 if each.kind == "pin" else 1
-    if each.how in _FORMS and kind in {"tool_result", "search", "image"}:
+    if each.how in _FORMS and kind in {"tool_result", "image"}:
         return 9 if kind == "image" else 2
     places = {"none_active": 3, "line": 4, "failed": 7, "named": 8}
     if each.how in places:

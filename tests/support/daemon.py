@@ -294,6 +294,18 @@ class Daemon:
         with connect(self.socket, name="editor", timeout_s=ANSWER_S) as client:
             client.publish([{"type": kind, "data": data}])
 
+    def call(self, method: str, params: Any = None) -> Any:
+        """What a person is answered, by one of our methods."""
+        with connect(self.socket, name="person", timeout_s=ANSWER_S) as client:
+            return client.call(method, params)
+
+    def events(self, *types: str) -> list[dict[str, Any]]:
+        """The events of these types, or of all; those of what was asked before are among them."""
+        self.call("workspaced/calls")  # waits until all is recorded
+        asked = {"limit": 10_000, **({"types": types} if types else {})}
+        events: list[dict[str, Any]] = self.call("workspaced/log", asked)["events"]
+        return events
+
     def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """What an agent is answered."""
         with connect(self.socket, name="agent", timeout_s=ANSWER_S) as client:
@@ -301,8 +313,7 @@ class Daemon:
 
     def reconcile(self) -> None:
         """Waits until the daemon has seen all of its vaults."""
-        with connect(self.socket, name="person", timeout_s=ANSWER_S) as client:
-            client.call("workspaced/reconcile")
+        self.call("workspaced/reconcile")
 
     def memory_bytes(self) -> int:
         """Resident memory of the process."""
@@ -373,19 +384,22 @@ class Factory:
         env: Mapping[str, str] | None = None,
         start: bool = True,
         real: bool = False,
+        clocked: bool = False,
     ) -> Daemon:
+        """`clocked`: one whose clocks can be set (`set_ahead`)."""
         root = self.root()
         vault = root / "vault"
         vault = _settled_vaults.move_one(vault) if notes is NOTES else write_vault(vault, notes)
         made = Daemon(root, vault, flags, env or {})
         made.real = real
+        if clocked:
+            made.set_ahead(0)
         (root / "vault").mkdir(exist_ok=True)
         self._made.append(made)
         if start:
             made.start()
         if start and self._indexed:
-            with made.connect() as client:
-                client.call("workspaced/reconcile")
+            made.reconcile()
         return made
 
     def beside(self, other: Daemon, *flags: str) -> Daemon:
@@ -409,7 +423,8 @@ class Factory:
 
 
 def refusal(function: Callable[..., Any], *arguments: Any, **named: Any) -> RemoteError:
-    """The error of the daemon that `function` raises."""
+    """The error of the daemon that `function` raises. Whoever is refused is told the next step: it has a hint."""
     with pytest.raises(RemoteError) as raised:
         function(*arguments, **named)
+    assert raised.value.hint, raised.value.message
     return raised.value

@@ -52,8 +52,7 @@ class Runtime:
 
 
 def looks_at(running: Any, note: str) -> None:
-    with running.connect(name="editor") as client:
-        client.publish([{"type": "active_note_set", "data": {"note": note}}])
+    running.publish("active_note_set", note=note)
 
 
 def looking_at(texts: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """One log in each form in which it may be stored: a data directory, an export, a bundle, and in memory."""
 
 import io
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,8 +18,10 @@ from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay.bundle import Manifest, Versions, write_bundle
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.replay.log_slice import Slice
+from workspaced_events.replay.open import open_source
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.codec import encode_batch
+from workspaced_tools.replay.verify import verify
 
 SEGMENT_BYTES = 4_000
 """So that short logs have several segments."""
@@ -87,3 +90,13 @@ def as_bundle(place: Path, part: Slice, blobs: Sequence[str] = ()) -> Path:
     """The same in a file, with what was found of notes; returns `place`."""
     place.write_bytes(bundled(part, blobs, visibility=True))
     return place
+
+
+def outcomes(path: Path, *, prompts: bool = False) -> Counter[str]:
+    """What becomes of the recorded calls, or of the prompts, of a data directory or bundle that are made again."""
+    calls, made = Counter[str](), Counter[str]()
+    with open_source(path) as source:
+        verify(
+            source, lambda each: calls.update([each.outcome]), each_prompt=lambda each: made.update([each.outcome])
+        )
+    return made if prompts else calls

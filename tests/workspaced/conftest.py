@@ -122,3 +122,11 @@ def peer(request: pytest.FixtureRequest, shared: Any) -> Iterator[Peer]:
     made: Peer = request.getfixturevalue(request.param)(shared)
     yield made
     made.wire.close()
+
+
+@pytest.fixture(scope="module")
+def two(module_daemon: Any) -> Any:
+    """Two running daemons of one home, `first` and `second`; neither is the default one."""
+    first = module_daemon("--workspace", "first")
+    second = module_daemon("--workspace", "second", env={"HOME": first.env["HOME"]})
+    return first, second

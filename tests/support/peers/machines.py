@@ -31,8 +31,7 @@ def until(daemon: Daemon, tool: str, holds: Any, **arguments: Any) -> dict[str, 
 
 
 def status(daemon: Daemon) -> dict[str, Any]:
-    with daemon.connect() as client:
-        found: dict[str, Any] = client.call("workspaced/link/status")["link"]
+    found: dict[str, Any] = daemon.call("workspaced/link/status")["link"]
     return found
 
 
@@ -48,11 +47,6 @@ def cli(daemon: Daemon, *arguments: str) -> Any:
     done = daemon.cli("link", *arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-def publish(daemon: Daemon, kind: str, **data: Any) -> None:
-    with daemon.connect() as client:
-        client.publish([{"type": kind, "data": data}])
 
 
 def link_alone(daemon: Daemon) -> None:

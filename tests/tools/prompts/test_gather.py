@@ -171,6 +171,7 @@ def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes_and_else_it_fails
         "data:text/html;base64,AAAA",
         "data:image/png;base64,AAA?A",
         "data:image/png,AAAA",
+        "data:image/png;base64,",
     ):
         world.says(world.attachment("image", "x.png", text))
         assert codes(world.gather()) == ["IMAGE_NOT_READ"]

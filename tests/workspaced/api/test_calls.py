@@ -1,19 +1,11 @@
 """`workspaced/calls`, `workspaced/call` and `workspaced calls`: what agents asked, and what they saw, exactly."""
 
-import io
 import json
-import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.daemon import refusal
-
-from workspaced.cli import run
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
     ("get_workspace_context", {"includeContent": True}),
@@ -21,29 +13,6 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("get_note_by_reference", {"reference": "nothing"}),
     ("search_workspace", {"query": "note", "limit": 50}),
 ]
-
-
-Done = subprocess.CompletedProcess[str]
-
-
-def command(running: Any, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Done:
-    """Runs `workspaced calls` for this daemon, in this process: starting one takes most of a command's time."""
-    streams = [io.TextIOWrapper(io.BytesIO(given), encoding="utf-8", newline="") for given in (stdin, b"", b"")]
-    place = {**running.env, "WORKSPACED_SOCKET": str(running.socket), **(env or {})}
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name not in place]:
-            patch.delenv(name)
-        for name, value in place.items():
-            patch.setenv(name, value)
-        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
-            patch.setattr(sys, name, stream)
-        try:
-            code = run(["calls", *arguments])
-        finally:
-            for stream in streams[1:]:
-                stream.flush()
-    out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])
-    return subprocess.CompletedProcess(arguments, code, out, err)
 
 
 class Session:
@@ -62,7 +31,7 @@ class Session:
             self.seqs = [call["seq"] for call in client.call("workspaced/calls")["calls"]]
 
     def cli(self, *arguments: str, **more: Any) -> Any:
-        return command(self.running, *arguments, **more)
+        return self.running.cli("calls", *arguments, **more)
 
     def lines(self, *arguments: str) -> list[Any]:
         done = self.cli(*arguments, "--json")
@@ -137,12 +106,14 @@ def test_agents_cannot_ask_what_others_saw(session: Session, modern: Any, handsh
 # -- the command --
 
 
-def test_a_log_without_a_daemon_gives_the_same_list(session: Session, tmp_path: Path) -> None:
-    with_daemon = session.lines()
-    copy = tmp_path / "data"
-    shutil.copytree(session.running.data, copy)
-    assert session.lines(str(copy)) == with_daemon
-    export = session.running.cli("log", "export", "--data-dir", str(copy)).stdout.encode()
+@pytest.fixture(scope="module")
+def copy(session: Session) -> str:
+    """The log without a daemon."""
+    return str(shutil.copytree(session.running.data, session.running.root / "copy"))
+
+
+def test_an_export_has_no_recordings(session: Session, copy: str) -> None:
+    export = session.running.cli("log", "export", "--data-dir", copy).stdout.encode()
     bare = session.cli("list", "-", "--json", stdin=export).stdout.splitlines()
     assert [json.loads(line)["kept"] for line in bare] == [False] * len(ASKED)
 
@@ -155,10 +126,9 @@ def test_calls_before_a_damage_are_shown(session: Session) -> None:
         assert session.cli(*arguments, stdin=damaged).returncode == 4
 
 
-def test_the_list_can_be_narrowed(session: Session, tmp_path: Path) -> None:
-    copy = tmp_path / "data"
-    shutil.copytree(session.running.data, copy)
-    for log in ([], [str(copy)]):
+def test_the_list_is_the_same_without_a_daemon_and_can_be_narrowed(session: Session, copy: str) -> None:
+    assert session.lines(copy) == session.lines()
+    for log in ([], [copy]):
         narrowed = {
             ("--limit", "2"): session.seqs[-2:],
             ("--failed",): [session.seqs[2]],
@@ -173,24 +143,10 @@ def test_the_list_can_be_narrowed(session: Session, tmp_path: Path) -> None:
             assert [line["seq"] for line in session.lines(*log, *options)] == expected, (log, options)
 
 
-def test_without_a_daemon_the_workspaces_own_log_is_read(daemon: Any) -> None:
-    stopped = Session(daemon())
-    stopped.running.stop()
-    found = {"WORKSPACED_DATA_DIR": str(stopped.running.data), "WORKSPACED_SOCKET": ""}
-    found["XDG_RUNTIME_DIR"] = str(stopped.running.root)  # in /tmp the user, or another test, may run a daemon
-    done = stopped.cli("--json", env=found)
-    assert [json.loads(line)["seq"] for line in done.stdout.splitlines()] == stopped.seqs
-    assert stopped.cli().returncode == 3  # WORKSPACED_SOCKET names a daemon, and that one is gone
-
-
-def test_the_result_is_printed_to_the_byte(session: Session, tmp_path: Path) -> None:
-    copy = tmp_path / "data"
-    shutil.copytree(session.running.data, copy)
-    piped = session.running.cli("calls", "show", str(session.seqs[0]), "--result")
-    assert (piped.returncode, piped.stdout) == (0, session.answers[0])
+def test_the_result_is_printed_to_the_byte(session: Session, copy: str) -> None:
     for seq, answer in zip(session.seqs, session.answers, strict=True):
         assert session.cli("show", str(seq), "--result").stdout == answer
-        assert session.cli("show", str(seq), str(copy), "--result").stdout == answer
+        assert session.cli("show", str(seq), copy, "--result").stdout == answer
         (shown,) = session.lines("show", str(seq))
         assert shown["result"] == json.loads(answer) and shown["event"]["seq"] == seq
 
@@ -225,13 +181,13 @@ def test_a_difference_says_what_led_to_it(daemon: Any) -> None:
         client.tool("get_current_note")
         one, same, other = (str(call["seq"]) for call in client.call("workspaced/calls")["calls"])
     for log in ([], [str(running.data)]):
-        done = command(running, "diff", one, same, *log)
+        done = running.cli("calls", "diff", one, same, *log)
         assert (done.returncode, done.stdout) == (0, "")
-        done = command(running, "diff", one, other, *log)
+        done = running.cli("calls", "diff", one, other, *log)
         assert done.returncode == 1
         for part in ("note a.md was another version", "pinned + b.md", "+The first note, changed."):
             assert part in done.stdout, part
-        done = command(running, "diff", one, other, *log, "--json")
+        done = running.cli("calls", "diff", one, other, *log, "--json")
         found = json.loads(done.stdout)
         assert done.returncode == 1 and found["same"] is False and found["call"] == []
         assert found["inputs"] == ["note a.md was another version"]

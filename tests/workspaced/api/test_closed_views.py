@@ -113,9 +113,7 @@ class TestAnEditorThatIsGone:
 
     def test_is_not_the_clocks_to_say(self, daemon: Factory) -> None:
         """Wall clock and uptime are a day ahead: the machine slept, so no editor could come back."""
-        running = daemon(start=False, env=NEVER)
-        running.set_ahead(0)
-        running.start()
+        running = daemon(env=NEVER, clocked=True)
         with running.connect() as editor:
             show(editor, "editor", "a.md")
         running.set_ahead(86_400)
@@ -167,10 +165,12 @@ class FakeLoop:
         self.advance(0)
 
 
-class Closing:
-    """Notes whose views are closed, in place of the log."""
+class Closing(OpenViews):
+    """With a grace of 30 s; notes whose views are closed, in place of the log."""
 
     def __init__(self) -> None:
+        self.loop = FakeLoop()
+        super().__init__(cast(Publishing, self), cast(asyncio.AbstractEventLoop, self.loop), 30.0)
         self.sources: list[str] = []
 
     def close_view(self, source: str, done: Any) -> None:
@@ -178,42 +178,31 @@ class Closing:
         done([])
 
 
-@pytest.fixture
-def loop() -> FakeLoop:
-    return FakeLoop()
-
-
 @pytest.mark.fault(row=69)
 class TestTheGrace:
-    def views(self, loop: FakeLoop, closing: Closing) -> OpenViews:
-        return OpenViews(cast(Publishing, closing), cast(asyncio.AbstractEventLoop, loop), 30.0)
-
-    def test_begins_when_the_last_connection_goes(self, loop: FakeLoop) -> None:
-        closing = Closing()
-        views = self.views(loop, closing)
+    def test_begins_when_the_last_connection_goes(self) -> None:
+        views = Closing()
         views.shown("editor", 1)
         views.shown("editor", 2)
-        loop.advance(100)
+        views.loop.advance(100)
         views.gone(1)
-        loop.advance(100)
+        views.loop.advance(100)
         views.gone(2)
-        loop.advance(30 - STEP_S)
-        assert closing.sources == []
-        loop.advance(STEP_S)
-        assert closing.sources == ["editor"]
+        views.loop.advance(30 - STEP_S)
+        assert views.sources == []
+        views.loop.advance(STEP_S)
+        assert views.sources == ["editor"]
 
-    def test_begins_anew_each_time_it_goes(self, loop: FakeLoop) -> None:
-        closing = Closing()
-        views = self.views(loop, closing)
+    def test_begins_anew_each_time_it_goes(self) -> None:
+        views = Closing()
         for connection in range(5):
             views.shown("editor", connection)
             views.gone(connection)
-            loop.advance(29)
-        assert closing.sources == []
+            views.loop.advance(29)
+        assert views.sources == []
 
-    def test_is_for_what_a_source_still_shows(self, loop: FakeLoop) -> None:
-        closing = Closing()
-        views = self.views(loop, closing)
+    def test_is_for_what_a_source_still_shows(self) -> None:
+        views = Closing()
         views.shown("quits", 1, "v")
         views.shown("quits", 1, "w", is_empty=True)
         views.shown("quits", 1, "v", is_empty=True)
@@ -221,18 +210,17 @@ class TestTheGrace:
         views.shown("crashes", 2, "w")
         views.gone(1)
         views.gone(2)
-        loop.advance(STEP_S)
-        assert closing.sources == ["quits"]
-        loop.advance(30)
-        assert closing.sources == ["quits", "crashes"]
+        views.loop.advance(STEP_S)
+        assert views.sources == ["quits"]
+        views.loop.advance(30)
+        assert views.sources == ["quits", "crashes"]
 
-    def test_does_not_count_while_the_process_is_stopped(self, loop: FakeLoop) -> None:
-        closing = Closing()
-        views = self.views(loop, closing)
+    def test_does_not_count_while_the_process_is_stopped(self) -> None:
+        views = Closing()
         views.shown("editor", 1)
         views.gone(1)
-        loop.advance(10)
-        loop.sleep(3_600)
-        assert closing.sources == []
-        loop.advance(20 + LATE_S + STEP_S)
-        assert closing.sources == ["editor"]
+        views.loop.advance(10)
+        views.loop.sleep(3_600)
+        assert views.sources == []
+        views.loop.advance(20 + LATE_S + STEP_S)
+        assert views.sources == ["editor"]

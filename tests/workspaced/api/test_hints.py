@@ -39,65 +39,14 @@ def test_parameters_of_another_kind(client: Any) -> None:
         assert [found for params in bad if (found := without_hint(client, method, params))] == [], method
 
 
-@pytest.mark.parametrize(
-    ("method", "params"),
-    [
-        (f"{CONTEXT}/start", {**SETTINGS, "contextWindow": 0}),
-        (f"{CONTEXT}/start", {**SETTINGS, "outputReserve": 9_000}),
-        (f"{CONTEXT}/start", {**SETTINGS, "agent": "nobody"}),
-        (f"{CONTEXT}/start", {**SETTINGS, "vault": "none"}),
-        (f"{CONTEXT}/message", {**TALK, "messages": []}),
-        (f"{CONTEXT}/message", {**TALK, "messages": [{}]}),
-        (f"{CONTEXT}/message", {**TALK, "messages": [{"role": "tool", "text": "x"}]}),
-        (f"{CONTEXT}/message", {**TALK, "messages": [{**MESSAGE, "attachments": [{"kind": "odd"}]}]}),
-        (f"{CONTEXT}/message", {**TALK, "messages": [{**MESSAGE, "textSha256": "0" * 64}]}),
-        (f"{CONTEXT}/message", {**TALK, "remove": {"id": "none"}}),
-        (f"{CONTEXT}/pin", {**TALK, "id": "p", "kind": "text"}),
-        (f"{CONTEXT}/pin", {**TALK, "id": "p", "kind": "note", "path": "../x.md"}),
-        (f"{CONTEXT}/pin", {**TALK, "id": "p", "kind": "workspace", "path": "a.md"}),
-        (f"{CONTEXT}/assemble", {"conversation": "none"}),
-        (f"{CONTEXT}/assemble", {**TALK, "message": "none"}),
-        (f"{CONTEXT}/assemble", {**TALK, "shape": "none"}),
-        (f"{CONTEXT}/usage", {**TALK, "seq": 1, "input": 1, "output": 1}),
-        (f"{CONTEXT}/summary", {**TALK, "until": "none", "text": "x"}),
-        (f"{CONTEXT}/import", {"text": "no chat"}),
-        (f"{CONTEXT}/import", {"text": "---\nprovider: 3\n---\n", **SETTINGS}),
-        ("workspaced/state", {"at": 9_999_999}),
-        ("workspaced/state", {"at": "9999-01-01T00:00:00Z"}),
-        ("workspaced/state", {"at": "yesterday"}),
-        ("workspaced/state", {"vault": "none"}),
-        ("workspaced/state", {"of": "Ann"}),
-        ("workspaced/snapshot", {"source": "", "active": None, "pins": [], "tabs": []}),
-        ("workspaced/snapshot", {"source": "e", "active": "/x.md", "pins": [], "tabs": []}),
-        ("workspaced/snapshot", {"source": "e", "active": None, "pins": [], "tabs": [], "vault": "none"}),
-        ("workspaced/publish", {"actions": [{"type": "odd"}]}),
-        ("workspaced/publish", {"actions": [], "source": "x" * 999}),
-        ("workspaced/unsubscribe", {"subscription": "none"}),
-    ],
-)
-def test_what_a_method_refuses(client: Any, method: str, params: Any) -> None:
-    with pytest.raises(RemoteError) as refused:
-        client.call(method, params)
-    assert refused.value.hint, refused.value.message
-
-
-# -- what would have been right --
-
-
-def hint(client: Any, method: str, params: dict[str, Any]) -> str:
-    error = refusal(client.call, method, params)
-    assert error.code == "INVALID_ARGUMENT"
-    return str(error.hint)
-
-
-def said(**message: Any) -> dict[str, Any]:
-    return {"conversation": "c", "messages": [{"role": "user", "text": "x"}, {"role": "user", **message}]}
-
-
 def test_a_field_that_there_is_not_is_answered_with_those_that_there_are(client: Any) -> None:
-    wrong = hint(client, "workspaced/context/message", said(tool_results=[]))
-    assert "toolResults" in wrong and "attachments" in wrong
-    wrong = hint(client, "workspaced/context/message", said(toolResults=[{"id": "1", "nam": "x"}]))
-    assert "isError" in wrong and "attachments" not in wrong
-    wrong = hint(client, "workspaced/context/start", {"context_window": 1})
-    assert "contextWindow" in wrong and "outputReserve" in wrong
+    for message, named, not_named in (
+        ({"tool_results": []}, ("toolResults", "attachments"), "isError"),
+        ({"toolResults": [{"id": "1", "nam": "x"}]}, ("isError",), "attachments"),
+    ):
+        params = {**TALK, "messages": [MESSAGE, {**MESSAGE, **message}]}
+        error = refusal(client.call, f"{CONTEXT}/message", params)
+        assert error.code == "INVALID_ARGUMENT" and all(each in error.hint for each in named)
+        assert not_named not in error.hint
+    error = refusal(client.call, f"{CONTEXT}/start", {"context_window": 1})
+    assert "contextWindow" in error.hint and "outputReserve" in error.hint

@@ -20,8 +20,7 @@ def filled(module_daemon: Any) -> Any:
 
 
 def page(running: Any, **params: Any) -> list[dict[str, Any]]:
-    with running.connect() as client:
-        events: list[dict[str, Any]] = client.call("workspaced/log", params)["events"]
+    events: list[dict[str, Any]] = running.call("workspaced/log", params)["events"]
     return events
 
 
@@ -39,8 +38,7 @@ def test_pages_of_half_a_megabyte_add_up_to_all_that_was_asked_for(filled: Any, 
         assert len(json.dumps(events, separators=(",", ":"))) <= READ_BYTES_MAX * 1.02
         found += events
         following, pages = events[-1]["seq"] + 1, pages + 1
-    with filled.connect() as client:
-        last = client.call("workspaced/status")["seq"]
+    last = filled.call("workspaced/status")["seq"]
     assert pages > 3 and len(found) == (3_600 if types else last)
     assert [event["seq"] for event in found] == sorted({event["seq"] for event in found})
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import anyio
 import pytest
 from msgspec.structs import replace
 from support.daemon import Daemon, Factory, refusal
@@ -302,9 +301,7 @@ class TestAPause:
         assert on_disk(running, SECRET) == []
 
     def test_whose_time_ran_out_meanwhile_is_over_at_the_start(self, daemon: Factory) -> None:
-        running = daemon(start=False)
-        running.set_ahead(0)
-        running.start()
+        running = daemon(clocked=True)
         running.connect().call("workspaced/pause", {"forS": 3_600})
         running.kill()
         running.set_ahead(3_700)
@@ -315,9 +312,7 @@ class TestAPause:
         assert [event["type"] for event in events(client)][-1] == "pause_ended"
 
     def test_takes_as_long_as_was_asked_for_when_the_clock_is_set(self, daemon: Factory) -> None:
-        running = daemon(start=False)
-        running.set_ahead(0)
-        running.start()
+        running = daemon(clocked=True)
         client = running.connect()
         before = client.call("workspaced/pause", {"forS": 3_600})["paused"]
         running.set_ahead(86_400, 0)
@@ -403,15 +398,6 @@ class TestTheVault:
 # -- selections, tabs and answers that a pause overtakes --
 
 
-def act(client: SyncClient, kind: str, **data: Any) -> None:
-    client.publish([{"type": kind, "data": data}], source="editor")
-
-
-def select(client: SyncClient, note: str, text: str | None = None) -> None:
-    act(client, "active_note_set", note=note)
-    act(client, "selection_changed", note=note, startLine=1, endLine=2, text=text)
-
-
 class _Overtaken:
     """A daemon whose user pauses while a thread makes an answer."""
 
@@ -430,44 +416,26 @@ class _Overtaken:
         return made
 
 
-def test_what_was_being_made_for_a_hook_or_a_watch_when_the_pause_began_is_not_given() -> None:
+async def test_what_was_being_made_for_a_hook_or_a_watch_when_the_pause_began_is_not_given() -> None:
     world: Any = _Overtaken()
     recorder: Any = SimpleNamespace(record=lambda _call: None)
     calls = Calls(world, {}, world, world, world, recorder, cast(Any, None))
 
-    async def ask() -> None:
-        with pytest.raises(Paused):
-            await calls.call(TOOLS["get_workspace_context"], {}, "agent")
+    for ask in (calls.call, calls.preview):
         world.state = EMPTY
         with pytest.raises(Paused):
-            await calls.preview(TOOLS["get_workspace_context"], {}, "agent")
-
-    anyio.run(ask)
+            await ask(TOOLS["get_workspace_context"], {}, "agent")
 
 
-@pytest.fixture
-def clocked(daemon: Factory) -> Any:
-    """A daemon, and a function that sets how many seconds its clocks are ahead."""
-    running = daemon(start=False)
-    running.set_ahead(0)
-    running.start()
+def test_a_selection_of_an_hour_ago_is_not_told(daemon: Factory) -> None:
+    running = daemon(clocked=True)
     running.reconcile()
-    return running, running.set_ahead
-
-
-def _told(client: SyncClient) -> str:
-    asked = {"client": "claude-code", "session": "s", "event": "UserPromptSubmit"}
-    return str(client.call("workspaced/volunteer", asked)["text"])
-
-
-@pytest.mark.parametrize("in_pause", [True, False])
-def test_a_selection_of_an_hour_ago_is_not_told(clocked: Any, in_pause: bool) -> None:
-    running, set_ahead = clocked
     client = running.connect()
-    if in_pause:
-        client.pause()
-    select(client, "a.md")
-    set_ahead(3_600)
+    client.pause()
+    for kind, more in (("active_note_set", {}), ("selection_changed", {"startLine": 1, "endLine": 2})):
+        client.publish([{"type": kind, "data": {"note": "a.md", **more}}], source="editor")
+    running.set_ahead(3_600)
     client.resume()
-    told = _told(client)
+    asked = {"client": "claude-code", "session": "s", "event": "UserPromptSubmit"}
+    told = client.call("workspaced/volunteer", asked)["text"]
     assert "looking at: a.md" in told and "selected" not in told

@@ -1,10 +1,9 @@
 """`workspaced/publish`: checked whole, appended whole, acknowledged once durable."""
 
-import threading
 from typing import Any
 
 import pytest
-from support.daemon import refusal
+from support.daemon import refusal, write_vault
 
 
 def pin(note: str, **more: Any) -> dict[str, Any]:
@@ -25,33 +24,11 @@ def test_a_receipt_names_sequence_and_id_and_the_clock_covers_it(shared: Any) ->
     ("action", "code"),
     [
         ({"type": "note_exploded", "data": {}}, "UNKNOWN_ACTION"),
-        ({"type": "vault_opened", "data": {"vaultId": "x", "name": "x", "path": "/x"}}, "NOT_ALLOWED"),
         ({"type": "tool_called", "data": {}}, "NOT_ALLOWED"),
         (pin("../secret.md"), "OUTSIDE_VAULT"),
-        (pin("a\0b.md"), "OUTSIDE_VAULT"),
-        (pin(".a.md"), "INVALID_ARGUMENT"),
-        (pin(""), "INVALID_ARGUMENT"),
-        (pin("x" * 2_000 + ".md"), "INVALID_ARGUMENT"),
         (pin("a.md", vault="nowhere"), "INVALID_ARGUMENT"),
-        (pin("a.md", extra=1), "INVALID_ARGUMENT"),
-        (pin("a.md", id=""), "INVALID_ARGUMENT"),
-        (pin("a.md", id="i" * 129), "INVALID_ARGUMENT"),
-        ({"type": "note_pinned", "data": {"note": "a.md", "colour": "red"}}, "INVALID_ARGUMENT"),
-        ({"type": "note_pinned", "data": {"note": 7}}, "INVALID_ARGUMENT"),
-        ({"type": "note_pinned", "data": {"note": "a.md", "index": -1}}, "INVALID_ARGUMENT"),
-        ({"type": "note_pinned", "data": {}}, "INVALID_ARGUMENT"),
-        ({"type": "note_pinned"}, "INVALID_ARGUMENT"),
-        ({}, "INVALID_ARGUMENT"),
-        (None, "INVALID_ARGUMENT"),
-        ([], "INVALID_ARGUMENT"),
-        ({"type": "temporary_tab_opened", "data": {"note": "a.md", "source": "magic"}}, "INVALID_ARGUMENT"),
-        ({"type": "temporary_tab_closed", "data": {}}, "INVALID_ARGUMENT"),
         ({"type": "pinned_notes_reordered", "data": {"notes": ["never-pinned.md"]}}, "INVALID_ARGUMENT"),
-        ({"type": "temporary_tabs_reordered", "data": {"tabIds": ["tab-0"]}}, "INVALID_ARGUMENT"),
-        (
-            {"type": "selection_changed", "data": {"note": "a.md", "startLine": 2, "endLine": 1}},
-            "INVALID_ARGUMENT",
-        ),
+        (None, "INVALID_ARGUMENT"),
     ],
     ids=repr,
 )
@@ -66,44 +43,12 @@ def test_a_wrong_action_is_named_and_nothing_of_its_batch_is_appended(
     assert client.state() == before
 
 
-def test_a_batch_of_a_thousand_is_taken_and_one_more_is_not(client: Any) -> None:
-    batch = [{"type": "active_note_set", "data": {"note": f"n{number}.md"}} for number in range(1_001)]
-    assert refusal(client.call, "workspaced/publish", {"actions": batch}).code == "BATCH_TOO_LARGE"
-    receipts = client.publish(batch[:1_000])
-    assert [receipt["seq"] for receipt in receipts] == list(range(receipts[0]["seq"], receipts[0]["seq"] + 1_000))
-
-
 def test_a_batch_of_too_many_bytes_is_refused_whole(client: Any) -> None:
     selection = {"note": "a.md", "startLine": 1, "endLine": 2, "title": "t" * 500, "text": "x" * 400}
     batch = [{"type": "selection_changed", "data": selection}] * 900
     before = client.state()
     assert refusal(client.call, "workspaced/publish", {"actions": batch}).code == "BATCH_TOO_LARGE"
     assert client.state() == before
-
-
-@pytest.mark.parametrize("other", [pin("other.md"), {"type": "note_archived", "data": {"note": "same.md"}}])
-def test_the_same_id_with_other_data_is_a_conflict(client: Any, other: dict[str, Any]) -> None:
-    client.publish([pin("same.md", id="same")])
-    error = refusal(client.publish, [{**other, "id": "same"}])
-    assert error.code == "CONFLICT" and error.details["index"] == 0 and error.details["seq"] > 0
-
-
-def test_the_same_id_sent_by_many_at_once_is_one_event(shared: Any) -> None:
-    clients = [shared.connect() for _ in range(8)]
-    barrier = threading.Barrier(len(clients))
-    receipts = []
-
-    def send(client: Any) -> None:
-        barrier.wait()
-        receipts.extend(client.publish([pin("race.md", id="race")]))
-
-    threads = [threading.Thread(target=send, args=(each,)) for each in clients]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({receipt["seq"] for receipt in receipts}) == 1
-    assert sum(not receipt["duplicate"] for receipt in receipts) == 1
 
 
 def test_a_publish_without_an_id_is_recorded_and_not_answered(shared: Any) -> None:
@@ -122,8 +67,7 @@ def test_a_publish_without_an_id_is_recorded_and_not_answered(shared: Any) -> No
 
 def test_an_event_for_another_vault_changes_only_that_one(daemon: Any) -> None:
     running = daemon(start=False)
-    second = running.root / "second"
-    second.mkdir()
+    second = write_vault(running.root / "second")
     running.flags = ("--vault", str(second))
     client = running.start().connect()
     client.publish([pin("a.md"), pin("b.md", vault="second")])

@@ -58,6 +58,7 @@ def test_a_sequence_that_does_not_come_is_a_timeout_after_two_seconds(client: An
         {"at": "2999-01-01"},
         {"minSeq": -1},
         {"vault": "nowhere"},
+        {"of": "Ann"},
         [],
     ],
     ids=repr,

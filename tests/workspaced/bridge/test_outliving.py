@@ -63,8 +63,7 @@ def on_demand(daemon: Any, agent: Any) -> Iterator[Callable[..., Agent]]:
 
 def test_the_next_daemon_knows_the_client_by_its_name_and_shows_it_no_more(daemon: Any, agent: Any) -> None:
     running = daemon()
-    with running.connect() as client:
-        client.call("workspaced/share", {"client": "Ann's agent", "level": "none"})
+    running.call("workspaced/share", {"client": "Ann's agent", "level": "none"})
     made = begun(agent(running), "Ann's agent")
     call = {"id": 1, **CALL}
     made.send(call)
@@ -121,8 +120,7 @@ def test_a_daemon_that_serves_something_else_is_not_taken(
         line = made.line().decode()
         assert '"isError":true' in line and "serves other folders" in line and '\\"retryable\\": false' in line
         assert "diary" not in line and "secret" not in line
-    with other.connect() as client:
-        assert client.call("workspaced/status")["queues"]["connections"] == 1
+    assert other.call("workspaced/status")["queues"]["connections"] == 1
     other.stop()
     running.start()
     assert made.ask("tools/call", CALL["params"])["isError"] is False

@@ -126,19 +126,6 @@ def test_a_daemon_that_ends_under_it_ends_it_with_a_word_and_code_three(daemon: 
     assert (code, out) == (3, b"") and said.count("[NO_DAEMON]") == 1
 
 
-@pytest.mark.thorough
-def test_a_daemon_that_hangs_keeps_no_bridge_whose_agent_has_gone(daemon: Any, agent: Any) -> None:
-    running = daemon()
-    made: Agent = agent(running)
-    made.ask("workspaced/hello")
-    running.send_signal(signal.SIGSTOP)
-    try:
-        made.to.close()
-        assert made.process.wait(END_S) == 0
-    finally:
-        running.send_signal(signal.SIGCONT)
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_quietly(shared: Any, agent: Any, number: int, code: int) -> None:
     made = agent(shared)
@@ -161,14 +148,6 @@ def test_without_standard_input_or_output_it_refuses(shared: Any, closed: str) -
 
 
 # -- finding the daemon --
-
-
-@pytest.fixture(scope="module")
-def two(module_daemon: Any) -> tuple[Any, Any]:
-    """Two daemons of one user."""
-    first = module_daemon("--workspace", "first")
-    second = module_daemon("--workspace", "second", env={"HOME": first.env["HOME"]})
-    return first, second
 
 
 def workspace_of(made: Agent) -> str:
@@ -246,18 +225,6 @@ def test_a_daemon_that_cannot_be_started_says_why_on_stderr(daemon: Any, agent: 
     running = daemon(start=False)
     code, out, said = agent(running, "--vault", str(running.root / "missing")).end()
     assert (code, out) == (3, b"") and "missing" in said and said.count("[NO_DAEMON]") == 1
-
-
-def test_a_workspace_that_serves_another_folder_is_named(daemon: Any, agent: Any) -> None:
-    running = daemon(start=False)
-    made = agent(running, "--vault", str(running.vault))
-    made.ask("workspaced/hello")
-    other = running.root / "other"
-    other.mkdir()
-    code, out, said = agent(running, "--vault", str(other), "--workspace", "default").end()
-    assert (code, out) == (3, b"") and str(running.vault) in said and "serves" in said
-    made.ask("workspaced/shutdown")
-    assert made.process.wait(END_S) == 3
 
 
 @pytest.mark.thorough

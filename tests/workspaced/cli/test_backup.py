@@ -108,8 +108,7 @@ def test_it_goes_to_a_new_folder_only(daemon: Any, where: str) -> None:
 
 def test_half_a_line_of_the_log_is_not_copied(daemon: Any) -> None:
     running = daemon()
-    with running.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    running.publish("active_note_set", note="a.md")
     assert running.stop() == 0
     whole = events(running, running.data)
     [segment] = (running.data / "log").glob("*.wlog")

@@ -6,8 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from workspaced_events.replay.open import open_source
-from workspaced_tools.replay.verify import Outcome, Verified, verify
+from support.stored_logs import outcomes
 
 SECRET = "Zanzibarium"
 NOTES = {
@@ -15,14 +14,6 @@ NOTES = {
     "b.md": "# Beta\n\nBack to [[a]].\n",
     f"{SECRET}/plan.md": f"# {SECRET} plan\n\nNothing but {SECRET}.\n",
 }
-
-
-def outcomes(bundle: Path) -> list[Outcome]:
-    """What became of every call in it."""
-    found: list[Verified] = []
-    with open_source(bundle) as source:
-        verify(source, found.append)
-    return [each.outcome for each in found]
 
 
 def use(running: Any) -> None:
@@ -58,7 +49,7 @@ def test_a_bundle_of_a_running_daemon_holds_the_calls_it_answered_just_now(daemo
     running.stop()
     shutil.rmtree(running.vault)
     shutil.rmtree(running.data)
-    assert outcomes(running.root / "bug.wsb") == [Outcome.SAME] * 5
+    assert outcomes(running.root / "bug.wsb") == {"same": 5}
     replayed = json.loads(running.cli("replay", "bug.wsb", "--json").stdout)
     assert replayed["activeNote"]["id"] == "a.md"
     assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
@@ -74,7 +65,7 @@ def test_a_redacted_bundle_holds_no_name_and_no_text_and_replays_to_the_byte(dae
         text = (name + content.decode()).casefold()
         for secret in (SECRET, "Alpha", "Beta", "nothing", str(running.root)):
             assert secret.casefold() not in text, name
-    assert outcomes(running.root / "bug.wsb") == [Outcome.SAME] * 5
+    assert outcomes(running.root / "bug.wsb") == {"same": 5}
     assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
 
 

@@ -262,19 +262,6 @@ def test_what_is_no_export_is_refused(told: Any, text: bytes, code: int) -> None
 # -- starting and stopping --
 
 
-@pytest.mark.thorough
-def test_call_starts_a_daemon_on_demand_and_stop_ends_it(daemon: Any) -> None:
-    running = daemon(start=False)
-    running.env["XDG_DATA_HOME"] = str(running.root)
-    vault = ["--vault", str(running.vault)]
-    done = running.cli("call", "get_note_by_reference", "reference=a.md", *vault, "--json")
-    assert done.returncode == 0 and json.loads(done.stdout)["success"] is True, done.stderr
-    assert running.cli("publish", "active_note_set", "note=a.md", *vault).returncode == 0
-    assert running.cli("stop").returncode == 0
-    assert not running.socket.exists()
-    assert running.cli("status").returncode == 3
-
-
 def test_an_argument_that_is_not_utf_8_is_refused_without_a_traceback(shared: Any) -> None:
     command = [sys.executable, "-m", "workspaced", "publish", "active_note_set", b"note=bad\xff.md"]
     env = {**shared.env, "WORKSPACED_SOCKET": str(shared.socket)}
@@ -292,11 +279,8 @@ CATALOGUE = "workspaced_events.schema.catalogue"
 @pytest.mark.parametrize(
     ("command", "heavy"),
     [
-        ("status", f"{HEAVY} {CATALOGUE}"),
         ("state", f"{HEAVY} {CATALOGUE}"),
-        ("tools --json", f"{HEAVY} {CATALOGUE}"),
         ("publish active_note_cleared", HEAVY),
-        ("share", HEAVY),
     ],
 )
 def test_commands_that_only_ask_the_daemon_load_neither_log_nor_tools(told: Any, command: str, heavy: str) -> None:

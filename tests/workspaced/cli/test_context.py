@@ -121,9 +121,6 @@ def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
     assert "4 prompts: 1 hit, 2 misses, 1 not reported; 1,650 of 6,000 tokens came from the cache" in text
 
 
-# -- wherever the log is --
-
-
 # -- verifying --
 
 
@@ -154,6 +151,3 @@ def test_the_first_prompt_that_is_assembled_otherwise_is_shown_as_a_difference(
     assert "L3_TURN is another one" in said and "+L3_TURN" in said and "-L3_TURN" in said
     assert run(["context", "show", "talk-1", str(gone), "--message", "m2"]) == 1
     assert "not as it was sent: L3_TURN" in capsys.readouterr().err
-
-
-# -- status --

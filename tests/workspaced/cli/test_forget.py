@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from support.stored_texts import unpacked
+from support.talk import files_telling
 
 from workspaced_events.ids import NoteId
 from workspaced_events.log.data_directory import ERASURE, ERASURE_READY
@@ -35,16 +35,6 @@ def files(daemon: Any) -> dict[str, bytes]:
     """The files of the data directory, but the one that says whose lock it was last."""
     found = {str(path.relative_to(daemon.data)): path for path in daemon.data.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in found.items() if name != "lock"}
-
-
-def telling(daemon: Any) -> list[str]:
-    """The files of the data directory, index included, that hold a canary."""
-    found = []
-    for name, data in files(daemon).items():
-        text = b"\n".join([name.encode(), data, unpacked(data)]).decode(errors="replace").casefold()
-        if any(canary in text for canary in CANARIES):
-            found.append(name)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +73,7 @@ def forget(daemon: Any, note: str = SECRET, *more: str) -> Any:
 
 
 def test_a_note_is_forgotten_and_the_daemon_goes_on_without_it(seen: Any) -> None:
-    assert len(telling(seen)) > 3
+    assert len(files_telling(seen.data, CANARIES)) > 3
     seen.start()
     with seen.connect() as client:
         before = client.server["clock"].partition(":")[0]
@@ -93,7 +83,7 @@ def test_a_note_is_forgotten_and_the_daemon_goes_on_without_it(seen: Any) -> Non
     told = json.loads(done.stdout)
     assert told["paths"] == [SECRET]
     assert told["calls"] == 2
-    assert telling(seen) == []
+    assert files_telling(seen.data, CANARIES) == []
     assert forget(seen, SECRET, "--yes").returncode == 2, "nothing is left to forget"
     assert seen.cli("log", "verify", "--data-dir", str(seen.data)).returncode == 0
     (seen.vault / SECRET).rename(seen.root / "kept.md")
@@ -107,7 +97,7 @@ def test_a_note_is_forgotten_and_the_daemon_goes_on_without_it(seen: Any) -> Non
         assert answer["success"]
         events = client.call("workspaced/log", {"from": 1, "limit": 1_000})["events"]
         assert "event_forgotten" in {event["type"] for event in events}
-    assert telling(seen) == []
+    assert files_telling(seen.data, CANARIES) == []
     (seen.root / "kept.md").rename(seen.vault / SECRET)
 
 
@@ -177,7 +167,7 @@ def test_a_person_is_asked_and_may_say_no(seen: Any, said: str, code: int) -> No
     assert pressed(asked, ours, said) == code
     os.close(ours)
     assert (files(seen) == before) == (code != 0)
-    assert bool(telling(seen)) == (code != 0)
+    assert bool(files_telling(seen.data, CANARIES)) == (code != 0)
 
 
 def interrupted(daemon: Any) -> None:

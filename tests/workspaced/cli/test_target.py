@@ -14,14 +14,6 @@ from support import process
 ACTION = ("publish", "active_note_set", "note=a.md")
 
 
-@pytest.fixture(scope="module")
-def two(module_daemon: Any) -> Any:
-    """Two running daemons of one home, `first` and `second`; neither is the default one."""
-    first = module_daemon("--workspace", "first")
-    second = module_daemon("--workspace", "second", env={"HOME": first.env["HOME"]})
-    return first, second
-
-
 @pytest.fixture
 def only(daemon: Any) -> Any:
     """The only running daemon of its home, which is not the default one."""
@@ -36,8 +28,7 @@ def run(running: Any, *arguments: str, cwd: Path | None = None) -> "subprocess.C
 
 
 def seq(running: Any) -> int:
-    with running.connect() as client:
-        return int(client.call("workspaced/status")["seq"])
+    return int(running.call("workspaced/status")["seq"])
 
 
 def test_a_command_acts_on_the_default_daemon_in_silence_and_a_write_names_it(daemon: Any) -> None:

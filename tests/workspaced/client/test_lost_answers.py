@@ -48,9 +48,7 @@ def relayed(daemon: Any) -> Iterator[tuple[Any, Path]]:
 
 
 def assert_recorded_once(running: Any, receipt: dict[str, Any]) -> None:
-    with running.connect() as client:
-        events = client.call("workspaced/log", {"from": 1})["events"]
-    assert [event["seq"] for event in events if event["type"] == "active_note_set"] == [receipt["seq"]]
+    assert [event["seq"] for event in running.events("active_note_set")] == [receipt["seq"]]
     assert receipt["duplicate"]
 
 

@@ -19,8 +19,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def looking(shared: Any) -> Any:
-    with shared.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    shared.publish("active_note_set", note="a.md")
     return shared
 
 

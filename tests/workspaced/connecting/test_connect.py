@@ -324,37 +324,22 @@ def test_nor_where_an_entry_cannot_be_put(
     assert all_files(home) == {PLACES[runtime]: text.encode()}
 
 
-def a_pipe(path: Path) -> None:
-    os.mkfifo(path)
+not_for_root = pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
 
 
-def a_folder(path: Path) -> None:
-    path.mkdir()
-
-
-def a_loop(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
-def read_only(path: Path) -> None:
-    write(path, "{}").chmod(0o444)
-
-
-def unreadable(path: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
-    write(path, "{}").chmod(0)
-
-
-def below_a_closed_folder(path: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
-    path.parent.chmod(0o500)
-
-
-@pytest.mark.parametrize("make", [a_pipe, a_folder, a_loop, read_only, unreadable, below_a_closed_folder])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(os.mkfifo, id="a pipe"),
+        pytest.param(Path.mkdir, id="a folder"),
+        pytest.param(lambda path: path.symlink_to(path.name), id="a loop"),
+        pytest.param(lambda path: write(path, "{}").chmod(0o444), id="read only"),
+        pytest.param(lambda path: write(path, "{}").chmod(0), id="unreadable", marks=not_for_root),
+        pytest.param(lambda path: path.parent.chmod(0o500), id="in a closed folder", marks=not_for_root),
+    ],
+)
 def test_what_is_no_file_that_we_may_change_is_named(
-    connect: Command, home: Path, vault: Path, make: Callable[[Path], None]
+    connect: Command, home: Path, vault: Path, make: Callable[[Path], Any]
 ) -> None:
     (home / ".cursor").mkdir()
     make(home / ".cursor/hooks.json")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import refusal
 
 from workspaced.discovery import records
 from workspaced.errors import NoDaemon, RemoteError
@@ -257,36 +256,6 @@ def test_a_connected_client_keeps_it_from_ending(daemon: Any) -> None:
     assert wire.ask("workspaced/status")["result"]
     wire.close()
     assert running.wait() == 0
-
-
-# -- a damaged log --
-
-
-def test_over_a_damaged_log_it_serves_what_verifies_and_takes_nothing(daemon: Any) -> None:
-    damaged = daemon()
-    with damaged.connect() as client:
-        for number in range(20):
-            client.publish([{"type": "active_note_set", "data": {"note": f"n{number}.md"}}])
-    damaged.stop()
-    (segment,) = (damaged.data / "log").glob("*.wlog")
-    content = bytearray(segment.read_bytes())
-    content[content.index(b"n9.md")] ^= 4
-    segment.write_bytes(content)
-    client = damaged.start().connect()
-    before = (damaged.data / "log").stat().st_mtime_ns
-    error = refusal(client.publish, [{"type": "active_note_set", "data": {"note": "a.md"}}])
-    assert error.code == "LOG_READ_ONLY"
-    assert client.state()["activeNote"]["id"] == "n8.md"
-    assert client.tool("get_workspace_context")["success"] is True
-    status = client.call("workspaced/status")
-    assert status["degraded"] and status["log"]["durability"] == "none"
-    assert any("degraded" in line for line in damaged.stderr)
-    verified = damaged.cli("log", "verify", "--data-dir", str(damaged.data))
-    assert verified.returncode == 4 and ".wlog" in verified.stderr and "[LOG_DAMAGED]" in verified.stderr
-    published = damaged.cli("publish", "active_note_set", "note=a.md")
-    assert published.returncode == 4 and "[LOG_READ_ONLY]" in published.stderr
-    assert damaged.cli("replay", str(damaged.data)).returncode == 4
-    assert (damaged.data / "log").stat().st_mtime_ns == before
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -17,7 +17,7 @@ NOTES = {
 @pytest.fixture
 def world(daemon: Any) -> Any:
     running = daemon(notes=NOTES)
-    show(running, "Plan.md")
+    running.publish("active_note_set", note="Plan.md")
     return running
 
 
@@ -27,22 +27,5 @@ def link(world: Any) -> Iterator[Link]:
         yield running
 
 
-def publish(running: Any, kind: str, **data: Any) -> None:
-    with running.connect() as client:
-        client.publish([{"type": kind, "data": data}])
-
-
-def show(running: Any, note: str | None) -> None:
-    publish(running, "active_note_set", note=note)
-
-
 def select(running: Any, note: str, first: int, last: int, **more: Any) -> None:
-    publish(running, "selection_changed", note=note, startLine=first, endLine=last, **more)
-
-
-def volunteered(running: Any) -> list[dict[str, Any]]:
-    """What the log says was told."""
-    with running.connect() as client:
-        client.call("workspaced/calls")  # waits until all is recorded
-        events = client.call("workspaced/log", {"from": 1, "limit": 500})["events"]
-    return [{**each["data"], "seq": each["seq"]} for each in events if each["type"] == "context_volunteered"]
+    running.publish("selection_changed", note=note, startLine=first, endLine=last, **more)

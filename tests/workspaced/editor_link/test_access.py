@@ -24,14 +24,14 @@ from workspaced.limits import (
     LINK_SESSIONS_MAX,
 )
 
-from .conftest import NOTES, show
+from .conftest import NOTES
 
 
 @pytest.fixture(scope="module")
 def link(module_daemon: Any) -> Iterator[Link]:
     """One for all who are refused or hostile: it serves Claude after each of them."""
     world = module_daemon(notes=NOTES)
-    show(world, "Plan.md")
+    world.publish("active_note_set", note="Plan.md")
     with Link(world) as running:
         yield running
 
@@ -135,7 +135,7 @@ class TestAHostileSession:
 
     def test_is_told_nothing_before_it_has_said_hello(self, world: Any) -> None:
         with Link(world) as link, opened(link) as session:
-            show(world, "Budget.md")
+            world.publish("active_note_set", note="Budget.md")
             with pytest.raises(TimeoutError):
                 session.recv(0.3)
 

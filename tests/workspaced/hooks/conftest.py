@@ -12,7 +12,3 @@ def world(daemon: Any) -> Any:
     running = daemon(notes=NOTES)
     running.publish("active_note_set", note="Plan.md")
     return running
-
-
-def show(client: Any, kind: str, **data: Any) -> None:
-    client.publish([{"type": kind, "data": data}])

@@ -34,10 +34,7 @@ def told(running: Any, runtime: str = "claude", **fields: Any) -> str:
 
 
 def volunteered(running: Any) -> list[dict[str, Any]]:
-    with running.connect() as client:
-        client.call("workspaced/calls")  # waits until all is recorded
-        events = client.call("workspaced/log", {"from": 1, "limit": 500})["events"]
-    return [{**each["data"], "seq": each["seq"]} for each in events if each["type"] == "context_volunteered"]
+    return [{**each["data"], "seq": each["seq"]} for each in running.events("context_volunteered")]
 
 
 def test_the_first_prompt_is_told_everything_and_the_next_only_what_changed(world: Any) -> None:
@@ -61,8 +58,7 @@ def test_the_first_prompt_is_told_everything_and_the_next_only_what_changed(worl
     assert "pinned: Budget.md" in told(world, session_id="another")
     world.publish("selection_changed", note="Plan.md", startLine=3, endLine=3, text="")
     assert "selected" not in told(world), "a cursor is no selection"
-    with world.connect() as client:
-        client.call("workspaced/calls")  # the text that was read is kept by then
+    world.call("workspaced/calls")  # the text that was read is kept by then
     world.add({"Plan.md": "# Plan\n\none\n2\n3\n"})
     assert told(world).splitlines()[1:-1] == ["edited: Plan.md (+2 -1)"]
 

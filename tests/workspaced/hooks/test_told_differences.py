@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from support.daemon import write_vault
 
-from .conftest import show
-
 
 class Agent:
     """One session of an agent, as its runtime's hook speaks for it."""
@@ -38,7 +36,7 @@ class Agent:
 
 def rename(world: Any, client: Any, old: str, new: str) -> None:
     (world.vault / old).rename(world.vault / new)
-    show(client, "note_renamed", **{"from": old, "to": new})
+    world.publish("note_renamed", **{"from": old, "to": new})
 
 
 # -- only the vault that the agent works for --
@@ -53,11 +51,11 @@ def test_a_switch_to_another_vault_meanwhile_tells_nothing_of_it(daemon: Any) ->
     with running.connect() as client:
         here, there = (each["id"] for each in client.server["vaults"])
         client.call("workspaced/reconcile")
-        show(client, "vault_switched", vaultId=there)
-        show(client, "note_pinned", note="Elsewhere.md")
+        running.publish("vault_switched", vaultId=there)
+        running.publish("note_pinned", note="Elsewhere.md")
         told = []
         for number in range(5):
-            show(client, "vault_switched", vaultId=here)
+            running.publish("vault_switched", vaultId=here)
             (running.vault / ".workspacedignore").write_text(f"none-{number}\n")  # to be reconciled first
             with running.wire() as wire:
                 asked = Agent(client, running.vault, f"s-{number}").asked
@@ -75,13 +73,13 @@ def test_a_path_that_a_renamed_note_has_left_belongs_to_the_next_note_of_that_na
         for note in ("Plan.md", "Ideas.md"):
             rename(world, client, note, f"Old {note}")
             world.add({note: "# Another one\n"})
-        show(client, "active_note_set", note="Plan.md")
-        show(client, "note_pinned", note="Old Ideas.md")
-        show(client, "note_pinned", note="Ideas.md")
+        world.publish("active_note_set", note="Plan.md")
+        world.publish("note_pinned", note="Old Ideas.md")
+        world.publish("note_pinned", note="Ideas.md")
         whole = agent.told()
         assert "looking at: Plan.md" in whole and "Ideas.md" in whole
         assert agent.told() == "", "once"
-        show(client, "note_pinned", note="Budget.md")
+        world.publish("note_pinned", note="Budget.md")
         assert agent.told().splitlines()[1:-1] == ["pinned since: Budget.md"], "pins stay, and nobody edited one"
 
 
@@ -92,7 +90,7 @@ def test_a_compaction_beside_a_prompts_hook_is_told_the_whole_in_the_end(world: 
     with world.connect() as client:
         agent = Agent(client, world.vault)
         assert agent.told()
-        show(client, "note_pinned", note="Budget.md")
+        world.publish("note_pinned", note="Budget.md")
         on_its_way = agent.offer()
         compacted = agent.offer("whole")
         if compacted["text"] is None:
@@ -109,6 +107,3 @@ def test_a_compaction_while_the_client_is_switched_off_is_made_up_for(world: Any
         assert agent.told("whole") == ""
         assert world.cli("share", "claude-code", "--volunteer", "on").returncode == 0
         assert "vault: " in agent.told()
-
-
-# -- offers that nobody confirms --

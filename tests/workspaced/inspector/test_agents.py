@@ -43,8 +43,7 @@ def by_name(agents: Any) -> dict[str, Any]:
 class TestWhatIsShown:
     def test_each_agent_with_its_level_and_calls(self, talked: Any, reading: Inspector) -> None:
         agents = by_name(reading.get("/api/agents"))
-        with talked.connect() as client:
-            calls = client.call("workspaced/calls", {"caller": "claude"})["calls"]
+        calls = talked.call("workspaced/calls", {"caller": "claude"})["calls"]
         claude = agents["claude"]
         assert claude["level"] == "all" and claude["levelSeq"] is None
         assert claude["asked"]["calls"] == 3 and claude["asked"]["failed"] == 1

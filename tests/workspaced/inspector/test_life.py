@@ -1,6 +1,5 @@
 """How an inspector starts and ends, and what it says of a log that it cannot read and of what is asked wrongly."""
 
-import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,14 +12,6 @@ from support.inspector import RECORDED, Inspector
 
 def refused(*arguments: str | Path) -> "subprocess.CompletedProcess[bytes]":
     return process.run("inspect", *arguments, "--no-browser")
-
-
-def test_ctrl_c_ends_it(inspect: Callable[..., Inspector]) -> None:
-    inspector = inspect(RECORDED)
-    inspector.get("/api/about")
-    inspector.process.send_signal(signal.SIGINT)
-    assert inspector.wait() == 130
-    assert inspector.stderr == []
 
 
 def test_the_token_is_printed_once_and_is_in_no_other_place(
@@ -59,8 +50,7 @@ def test_without_an_argument_it_opens_the_running_daemon_s_log(
     daemon: Callable[..., Any], inspect: Callable[..., Inspector]
 ) -> None:
     running = daemon(notes={"a.md": "# A\n"})
-    with running.connect("editor") as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    running.publish("active_note_set", note="a.md")
     inspector = inspect("--socket", running.socket, env=running.env)
     found = inspector.get("/api/state")
     assert inspector.get("/api/about")["kind"] == "daemon"

@@ -79,65 +79,56 @@ class TestTheEndOfTheProcess:
                 began = time.monotonic()
                 inspector.process.send_signal(signal.SIGINT)
                 assert [tail.next() for tail in tails] == [None] * 3
-                assert inspector.wait() == 130
+                assert (inspector.wait(), inspector.stderr) == (130, [])
                 return time.monotonic() - began
 
         assert any(seconds() < HTTP_DRAIN_S for _ in range(5)), "after that the pages are cut off"
 
-    def test_it_ends_after_its_last_page(self) -> None:
-        async def run() -> None:
-            leaving, entered = anyio.Event(), anyio.Event()
+    async def test_it_ends_after_its_last_page(self) -> None:
+        leaving, entered = anyio.Event(), anyio.Event()
 
-            async def page(_scope: Any, _receive: Any, _send: Any) -> None:
-                entered.set()
-                await leaving.wait()
+        async def page(_scope: Any, _receive: Any, _send: Any) -> None:
+            entered.set()
+            await leaving.wait()
 
-            idle = Idle(page, after_s=0.01)
-            ended = anyio.Event()
+        idle = Idle(page, after_s=0.01)
+        ended = anyio.Event()
 
-            async def wait_for_end() -> None:
+        async def wait_for_end() -> None:
+            await idle.over()
+            ended.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(idle, {"path": "/api/tail"}, None, None)
+            await entered.wait()
+            tasks.start_soon(wait_for_end)
+            with anyio.move_on_after(0.1):  # ten times as long as nothing may be open
+                await ended.wait()
+            assert not ended.is_set()
+            leaving.set()
+            with anyio.fail_after(60):
+                await ended.wait()
+
+    async def test_what_asks_no_question_keeps_nothing_alive(self) -> None:
+        async def page(_scope: Any, _receive: Any, _send: Any) -> None:
+            await anyio.sleep_forever()
+
+        idle = Idle(page, after_s=0.01)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(idle, {"path": "/static/app.js"}, None, None)
+            with anyio.fail_after(60):
                 await idle.over()
-                ended.set()
-
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(idle, {"path": "/api/tail"}, None, None)
-                await entered.wait()
-                tasks.start_soon(wait_for_end)
-                with anyio.move_on_after(0.1):  # ten times as long as nothing may be open
-                    await ended.wait()
-                assert not ended.is_set()
-                leaving.set()
-                with anyio.fail_after(60):
-                    await ended.wait()
-
-        anyio.run(run)
-
-    def test_what_asks_no_question_keeps_nothing_alive(self) -> None:
-        async def run() -> None:
-            async def page(_scope: Any, _receive: Any, _send: Any) -> None:
-                await anyio.sleep_forever()
-
-            idle = Idle(page, after_s=0.01)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(idle, {"path": "/static/app.js"}, None, None)
-                with anyio.fail_after(60):
-                    await idle.over()
-                tasks.cancel_scope.cancel()
-
-        anyio.run(run)
+            tasks.cancel_scope.cancel()
 
 
 class TestManyPages:
-    def test_a_page_that_does_not_read_is_told_the_latest_of_each_kind(self) -> None:
-        async def run() -> None:
-            tail = Tail()
-            with tail.page() as page:
-                for last in range(1, 1_000):
-                    tail.tell(Grew(last))
-                    tail.tell(DaemonLink(connected=last % 2 == 0))
-                assert [await page.next(), await page.next()] == [
-                    b'event: grew\ndata: {"last":999}\n\n',
-                    b'event: daemon\ndata: {"connected":false,"why":""}\n\n',
-                ]
-
-        anyio.run(run)
+    async def test_a_page_that_does_not_read_is_told_the_latest_of_each_kind(self) -> None:
+        tail = Tail()
+        with tail.page() as page:
+            for last in range(1, 1_000):
+                tail.tell(Grew(last))
+                tail.tell(DaemonLink(connected=last % 2 == 0))
+            assert [await page.next(), await page.next()] == [
+                b'event: grew\ndata: {"last":999}\n\n',
+                b'event: daemon\ndata: {"connected":false,"why":""}\n\n',
+            ]

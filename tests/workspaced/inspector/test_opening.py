@@ -192,6 +192,3 @@ def test_events_that_only_a_newer_version_knows_are_counted(
     inspector = inspect(place)
     assert inspector.get("/api/about")["newerEvents"] == 1
     assert inspector.get("/api/events", **{"from": 61})["events"][0]["type"] == "moon_rose"
-
-
-# -- the end --

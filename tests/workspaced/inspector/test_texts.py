@@ -1,12 +1,16 @@
 """Where a text stands, over the inspector's API: in prompts as sent, calls as answered, messages and events."""
 
+import json
 import unicodedata
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support import process
 from support import random_log as logs
-from support.inspector import Inspector, environment_in
+from support.daemon import clean_environment
+from support.inspector import RECORDED, Inspector, environment_in
 from support.stored_logs import as_export
 
 from workspaced import replay
@@ -53,6 +57,13 @@ def test_an_answer_is_found_as_it_was_answered(morning: Inspector) -> None:
 @pytest.mark.parametrize("text", ["ガラス", "🫖", "CAFÉ.md", unicodedata.normalize("NFD", "ガラス 🫖 café")])
 def test_a_name_is_found_in_any_case_and_any_form_of_unicode(named: Inspector, text: str) -> None:
     assert len(found(named, text)) == 5
+
+
+def test_the_command_finds_what_the_page_finds(recorded: Inspector, tmp_path: Path) -> None:
+    page = recorded.get("/api/texts", text="note", lanes="calls")
+    command = ("log", "search", "--in", "calls", "--json", "note", str(RECORDED))
+    lines = process.run(*command, env=clean_environment(tmp_path)).stdout.splitlines()
+    assert [json.loads(line) for line in lines] == page["hits"] != []
 
 
 def test_one_answer_reads_few_calls_and_prompts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,8 +48,7 @@ def test_each_call_names_the_agent_and_the_revision_it_read(life: Any, lived: An
     assert [each["agent"] for each in asked] == ["claude", "claude"]
     assert asked[0]["sentence"] == "claude asks get_note_by_reference"
     assert asked[0]["revision"] != asked[1]["revision"] and all(each["revision"] for each in asked)
-    with lived.connect() as client:
-        served = [client.call("workspaced/call", {"seq": each["seq"]})["recording"] for each in asked]
+    served = [lived.call("workspaced/call", {"seq": each["seq"]})["recording"] for each in asked]
     for each, recording in zip(asked, served, strict=True):
         assert each["revision"] in str(recording)
 

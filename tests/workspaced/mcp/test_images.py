@@ -76,8 +76,7 @@ def test_four_images_of_a_mebibyte_and_a_long_text_pass_whole(daemon: Any, moder
     large = {f"{n}.png": images.png_of_size(IMAGE_BYTES_MAX - n) for n in range(5)}
     images.write(made.vault, large)
     made.start()
-    with made.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "n.md"}}])
+    made.publish("active_note_set", note="n.md")
     for result in (
         call(made, includeImages=True),
         modern(made).result("tools/call", name="get_current_note", arguments={"includeImages": True}),

@@ -15,34 +15,16 @@ CLIENT = "io.modelcontextprotocol/clientInfo"
 SUPPORTED = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
 META = {VERSION: "2026-07-28", CAPABILITIES: {}}
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
-CALLS: dict[str, dict[str, Any]] = {name: {} for name in TOOLS} | {
-    "get_workspace_context": {"includeContent": True},
-    "get_current_note": {"includeLinks": True, "includeOutline": True},
-    "get_note_by_reference": {"reference": "Plan"},
-    "get_note_diff": {"reference": "Plan"},
-    "search_workspace": {"query": "note"},
-    "get_related_notes": {"reference": "a.md"},
-}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def open_note(shared: Any) -> None:
-    with shared.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "work/plan.md"}}])
-        client.tool("get_current_note")
-        CALLS["get_note_diff"]["sinceSeq"] = client.call("workspaced/calls")["calls"][-1]["seq"]
-        client.context.start(
-            conversation="talk", provider="p", model="m", context_window=10_000, output_reserve=1_000
-        )
-        client.context.message("talk", {"role": "user", "text": "Hello"})
-        client.context.assemble("talk")
+    shared.publish("active_note_set", note="work/plan.md")
 
 
-def callers(client: Any) -> list[str]:
+def callers(running: Any) -> list[str]:
     """Who called tools so far."""
-    client.call("workspaced/calls")  # waits until all that were answered are in the log
-    events = client.call("workspaced/log", {"from": 1, "limit": 10_000, "types": ["tool_called"]})["events"]
-    return [event["data"]["caller"] for event in events]
+    return [event["data"]["caller"] for event in running.events("tool_called")]
 
 
 # -- which era --
@@ -173,15 +155,6 @@ def test_the_list_has_every_tool_with_its_hints_in_order(peer: Any) -> None:
     assert peer.error("tools/list", cursor="2")["code"] == -32602
 
 
-@pytest.mark.parametrize("name", list(TOOLS))
-def test_every_tool_answers_with_the_same_json_twice(peer: Any, name: str) -> None:
-    result = peer.call(name, **CALLS[name])
-    assert result["isError"] is False and result["structuredContent"]["success"] is True
-    (content,) = result["content"]
-    assert json.loads(content["text"]) == result["structuredContent"]
-    assert ":" in result["_meta"]["io.github.workspaced/clock"]
-
-
 def test_wrong_arguments_and_what_a_tool_cannot_do_are_results_that_say_what_next(peer: Any) -> None:
     for arguments, code in (
         ({"reference": "no such note"}, "NOTE_NOT_FOUND"),
@@ -217,12 +190,11 @@ def test_the_share_policy_goes_by_the_name_the_client_gave(
         assert refused["code"] == -32602 and refused["data"]["code"] == "SHARING_OFF"
         assert "content" not in named.call("get_current_note")["structuredContent"]["data"]
         assert "1. begin" in other.call("get_current_note")["structuredContent"]["data"]["content"]
-        assert callers(client)[-4:] == [f"Kept-{era}", f"Kept-{era}", f"named-{era}", "other"]
+        assert callers(shared)[-4:] == [f"Kept-{era}", f"Kept-{era}", f"named-{era}", "other"]
 
 
 def test_in_2026_07_28_each_request_says_anew_who_asks(shared: Any, modern: Any) -> None:
-    with shared.connect() as client:
-        client.call("workspaced/share", {"client": "secretive", "level": "none"})
+    shared.call("workspaced/share", {"client": "secretive", "level": "none"})
     peer = modern(shared, "open")
     assert peer.call("get_current_note")["isError"] is False
     peer.meta = {**META, CLIENT: {"name": "secretive", "version": "1"}}
@@ -231,8 +203,7 @@ def test_in_2026_07_28_each_request_says_anew_who_asks(shared: Any, modern: Any)
     assert peer.call("get_current_note")["isError"] is False
     peer.meta = {**META, CLIENT: {"name": "x" * 5_000, "version": "1"}}
     assert peer.call("get_current_note")["isError"] is False
-    with shared.connect() as client:
-        assert callers(client)[-2:] == ["unknown", "x" * CLIENT_NAME_CHARS_MAX]
+    assert callers(shared)[-2:] == ["unknown", "x" * CLIENT_NAME_CHARS_MAX]
 
 
 # -- notifications, cancelling, bad lines --

@@ -33,8 +33,7 @@ def shared(module_daemon: Any) -> Any:
 
 def active(daemon: Any, note: str | None) -> None:
     """What a UI does when the user opens a note, or none."""
-    with daemon.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": note}}])
+    daemon.publish("active_note_set", note=note)
 
 
 def told_meanwhile(daemon: Any, peer: Any) -> set[tuple[str, Any]]:
@@ -233,13 +232,11 @@ def test_a_client_that_is_shown_nothing_is_told_only_that(shared: Any, modern: A
     active(shared, "a.md")
     peer = modern(shared, "shut-out")
     listen(peer, CURRENT)
-    with shared.connect() as client:
-        client.call("workspaced/share", {"client": "shut-out", "level": "none"})
+    shared.call("workspaced/share", {"client": "shut-out", "level": "none"})
     assert peer.notice()["params"]["uri"] == CURRENT
     active(shared, "b.md")
     assert peer.error("resources/read", uri=CURRENT)["data"]["code"] == "SHARING_OFF"
-    with shared.connect() as client:
-        client.call("workspaced/share", {"client": "shut-out", "level": "all"})
+    shared.call("workspaced/share", {"client": "shut-out", "level": "all"})
     assert peer.notice()["params"]["uri"] == CURRENT
     assert told_meanwhile(shared, peer) == set()
 

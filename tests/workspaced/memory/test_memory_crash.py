@@ -100,8 +100,7 @@ def test_a_write_waits_over_starts_without_its_folder(daemon: Any, folder: str) 
     running.start()
     assert outcome(running) is None
     if folder == "another":
-        with running.connect("agent") as agent:
-            assert any("memory folder" in each for each in agent.call("workspaced/status")["degraded"])
+        assert any("memory folder" in each for each in running.call("workspaced/status")["degraded"])
     running.stop()
     if folder == "away":
         assert not file(running, "").exists(), "a start makes no folder"

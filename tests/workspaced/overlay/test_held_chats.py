@@ -52,8 +52,7 @@ def program(running: Any) -> Program:
 
 
 def recorded(running: Any, kind: str) -> list[dict[str, Any]]:
-    with running.connect() as client:
-        return [each["data"] for each in client.call("workspaced/log", {"types": [kind]})["events"]]
+    return [each["data"] for each in running.events(kind)]
 
 
 @pytest.mark.parametrize("count", [10**30, -1, "9"])

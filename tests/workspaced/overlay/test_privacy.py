@@ -67,8 +67,7 @@ def test_a_chat_that_lost_a_text_is_told_everything_anew(told_of_both: Any) -> N
     for note, words in ((SECRET, "About what?"), ("other.md", "And that?")):
         looks_at(running, note)
         runtime.asks(words)
-    with running.connect(name="editor") as client:
-        client.publish([{"type": "note_pinned", "data": {"note": "other.md"}}])
+    running.publish("note_pinned", note="other.md")
     assert len(runtime.asks("And now?")) == 3
     assert running.stop() == 0
     assert running.cli("forget", SECRET, "--data-dir", str(running.data), "--yes").returncode == 0

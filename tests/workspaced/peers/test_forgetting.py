@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.daemon import Daemon, Factory
 from support.nats_server import NatsServer, needs_server
-from support.peers.machines import linked, publish, until, until_linked
+from support.peers.machines import linked, until, until_linked
 
 pytestmark = [pytest.mark.thorough, needs_server]
 SECRET = "other.md"
@@ -35,9 +35,9 @@ def names(daemon: Daemon, note: str) -> list[str]:
 def test_what_is_forgotten_here_goes_there_and_doctor_has_the_rest(daemon: Factory, server: NatsServer) -> None:
     laptop, desk = linked(daemon, server)
     for machine in (laptop, desk):
-        publish(machine, "note_pinned", note=SECRET)
-    publish(laptop, "note_pinned", note="plan.md")
-    publish(laptop, "active_note_set", note=SECRET)
+        machine.publish("note_pinned", note=SECRET)
+    laptop.publish("note_pinned", note="plan.md")
+    laptop.publish("active_note_set", note=SECRET)
     until(desk, "get_current_note", lambda answer: answer["success"])
     until_linked(laptop, lambda found: not found["sent"]["unsent"])
     laptop.stop()
@@ -49,7 +49,7 @@ def test_what_is_forgotten_here_goes_there_and_doctor_has_the_rest(daemon: Facto
         pins = until(machine, "get_workspace_context", lambda answer: len(answer["data"]["pinnedNotes"]) == 1)
         assert pins["data"]["pinnedNotes"][0]["id"] == "plan.md"
     until_linked(desk, lambda found: not found["sent"]["unsent"])
-    publish(desk, "active_note_set", note="plan.md")
+    desk.publish("active_note_set", note="plan.md")
     until(laptop, "get_current_note", lambda answer: answer["success"])
     assert names(laptop, SECRET) == [], "what the desk sent about it does not name it again"
     [finding] = findings(desk)

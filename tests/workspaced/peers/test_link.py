@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.daemon import Factory
 from support.nats_server import NatsServer, make_stream, nats_cluster, needs_server
-from support.peers.machines import NOTES, PRIVATE, cli, linked, publish, status, until, until_linked
+from support.peers.machines import NOTES, PRIVATE, cli, linked, status, until, until_linked
 
 from workspaced.overlay.asking import METHOD, params_of
 from workspaced.overlay.request import read_request
@@ -24,9 +24,9 @@ def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
 ) -> None:
     laptop, desk = linked(daemon, server)
     (desk.vault / "plan.md").write_text("# The plan\nas it is on the desk\n")
-    publish(laptop, "note_pinned", note="other.md")
-    publish(laptop, "note_pinned", note="diary.md")
-    publish(laptop, "active_note_set", note="plan.md")
+    laptop.publish("note_pinned", note="other.md")
+    laptop.publish("note_pinned", note="diary.md")
+    laptop.publish("active_note_set", note="plan.md")
     found = until(desk, "get_current_note", lambda answer: answer["success"])
     assert found["data"]["id"] == "plan.md" and "on the desk" in found["data"]["content"]
     assert found["data"]["linked"]["machine"] == "laptop"
@@ -48,7 +48,7 @@ def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
     refused = desk.cli("state", "--of", "Bob")
     assert refused.returncode != 0 and "Ann" in refused.stderr
     # What was unpinned there is unpinned here.
-    publish(desk, "note_unpinned", note="other.md")
+    desk.publish("note_unpinned", note="other.md")
     until(laptop, "get_workspace_context", lambda answer: not answer["data"]["pinnedNotes"], of="here")
     # All of it replays, without the server and the other machine.
     server.stop()
@@ -59,14 +59,14 @@ def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
 
 def test_a_copied_data_directory_is_noticed(daemon: Factory, server: NatsServer) -> None:
     laptop, _desk = linked(daemon, server)
-    publish(laptop, "active_note_set", note="plan.md")
+    laptop.publish("active_note_set", note="plan.md")
     until_linked(laptop, lambda found: not found["sent"]["unsent"])
     laptop.stop()
     copied = daemon(notes=NOTES | PRIVATE, start=False)
     shutil.copytree(laptop.data, copied.data)
     laptop.start()
     for note in ("other.md", "plan.md", "other.md"):
-        publish(laptop, "active_note_set", note=note)
+        laptop.publish("active_note_set", note=note)
     until_linked(laptop, lambda found: not found["sent"]["unsent"])
     copied.start()
     found = until_linked(copied, lambda found: found["state"] == "ORIGIN_TAKEN")
@@ -111,8 +111,8 @@ def test_the_text_of_a_selection_leaves_if_the_settings_say_so_and_is_taken_back
     laptop, desk = linked(daemon, server)
 
     def select(text: str) -> None:
-        publish(laptop, "active_note_set", note="plan.md")
-        publish(laptop, "selection_changed", note="plan.md", startLine=1, endLine=1, text=text)
+        laptop.publish("active_note_set", note="plan.md")
+        laptop.publish("selection_changed", note="plan.md", startLine=1, endLine=1, text=text)
 
     def selection(holds: Any) -> Any:
         answer = until(desk, "get_workspace_context", lambda answer: holds(answer["data"].get("selection")))
@@ -139,10 +139,10 @@ def test_a_cluster_that_loses_its_leader_carries_on(
     with nats_cluster(tmp_path / "cluster") as cluster:
         asyncio.run(make_stream(cluster.urls[0], stream_config() | {"num_replicas": 3}))
         laptop, desk = linked(daemon, cluster)
-        publish(laptop, "active_note_set", note="plan.md")
+        laptop.publish("active_note_set", note="plan.md")
         until(desk, "get_current_note", lambda answer: answer["success"])
         lose(asyncio.run(cluster.leader()))
-        publish(laptop, "active_note_set", note="other.md")
+        laptop.publish("active_note_set", note="other.md")
         until(desk, "get_current_note", lambda answer: answer["success"] and answer["data"]["id"] == "other.md")
         until_linked(
             laptop,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.daemon import refusal
+from support.daemon import refusal, write_vault
 from support.talk import SETTINGS, DaemonTalk, Talk, entries, sent, system
 
 from workspaced.cli.daemon.schema import all_schemas
@@ -108,9 +108,7 @@ def test_settings_told_again_are_no_event_and_others_are(chat: Talk) -> None:
 
 def test_a_conversation_stays_with_its_vault_whichever_is_looked_at(daemon: Any) -> None:
     running = daemon(start=False)
-    other = running.root / "other"
-    other.mkdir()
-    (other / "a.md").write_text("# Other\n\nAnother note.\n")
+    other = write_vault(running.root / "other", {"a.md": "# Other\n\nAnother note.\n"})
     running.flags = ("--vault", str(other))
     running.start()
     chat = Talk(running.connect("agent"))
@@ -243,6 +241,7 @@ UNKNOWN: list[tuple[str, dict[str, Any], str]] = [
 INVALID: list[tuple[str, dict[str, Any]]] = [
     ("start", {"provider": "p", "model": "m", "contextWindow": 10, "outputReserve": 10}),
     ("start", {"provider": "", "model": "m", "contextWindow": 10, "outputReserve": 1}),
+    ("start", {"provider": "p", "model": "m", "contextWindow": 10, "outputReserve": 1, "agent": "nobody"}),
     ("message", {"messages": []}),
     ("message", {"messages": [{"role": "robot"}]}),
     ("message", {"messages": [{"role": "user"}] * (MESSAGES_PER_REQUEST_MAX + 1)}),
@@ -312,7 +311,7 @@ def test_what_is_wrong_has_its_code_and_changes_nothing(
     given = params if method == "start" else {"conversation": chat.id, **params}
     with pytest.raises(RemoteError) as raised:
         chat.client.call(f"workspaced/context/{method}", given)
-    assert raised.value.code == code and raised.value.message
+    assert raised.value.code == code and (raised.value.hint or "the role is '" in raised.value.message)
     assert len(chat.events()) == count
 
 

@@ -112,21 +112,3 @@ def test_row_43_no_note_leaves_its_block_in_a_prompt_of_any_shape(shared: Any) -
             blocks.append(sum(map(assert_blocks_hold, found)))
         assert min(blocks) > 5 and len(set(blocks)) == 1, blocks
     wire.close()
-
-
-@pytest.mark.thorough
-@pytest.mark.fault(row=43)
-def test_row_43_in_a_tools_answer_a_note_is_one_json_string(shared: Any) -> None:
-    with shared.connect() as client:
-        for note, text in NOTES.items():
-            for tool, arguments in (
-                ("get_note_by_reference", {"reference": note, "includeMetadata": True}),
-                ("search_workspace", {"query": "end", "limit": 50}),
-                ("get_related_notes", {"reference": note}),
-            ):
-                result = client.call("tools/call", {"name": tool, "arguments": arguments})
-                [content] = result["content"]
-                assert content["type"] == "text" and "\n" not in content["text"]
-                assert json.loads(content["text"]) == result["structuredContent"]
-                if tool == "get_note_by_reference":
-                    assert text.endswith(result["structuredContent"]["data"]["content"])

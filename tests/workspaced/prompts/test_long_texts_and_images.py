@@ -12,7 +12,6 @@ from support.talk import Talk
 from workspaced_tools.limits import ATTACHED_IMAGE_BYTES_MAX
 
 CALL = {"role": "assistant", "toolCalls": [{"id": "c1", "name": "look", "arguments": {}}]}
-PIXEL = images.png(1, 1)
 LONG = "".join(f"{number} Zeile für Zeile 漢字 🌲\n" for number in range(60_000))
 
 
@@ -95,17 +94,6 @@ def seen(client: Any, provider: str, **what: Any) -> tuple[str, list[Any], dict[
     client.context.message(talk, {"role": "user", "text": "Look."}, CALL, result(**what))
     prompt = client.context.assemble(talk, shape=provider)
     return talk, prompt["body"]["contents" if provider == "gemini" else "messages"], prompt
-
-
-def test_anthropic_has_an_image_in_its_result(shared: Any, client: Any) -> None:
-    _talk, messages, prompt = seen(client, "anthropic", text="Here.", images=[{"text": uri(PIXEL)}])
-    (block,) = messages[-1]["content"]
-    assert [each["type"] for each in block["content"]] == ["text", "image"]
-    source = block["content"][1]["source"]
-    assert (source["media_type"], source["data"]) == ("image/png", base64.b64encode(PIXEL).decode())
-    (record,) = [each for each in prompt["manifest"]["entries"] if each["id"] == prompt["messageId"]]
-    assert record["tokens"] > 1_600
-    assert shared.cli("replay", "--verify", str(shared.data)).returncode == 0
 
 
 def test_an_image_in_a_result_may_be_uploaded_and_is_bounded(client: Any) -> None:

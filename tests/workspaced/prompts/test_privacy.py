@@ -1,7 +1,6 @@
 """What is withheld or forgotten is in no prompt or chat file, neither its words nor its name."""
 
 import json
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -32,52 +31,10 @@ def told(what: Any) -> list[str]:
     return telling(what, CANARIES)
 
 
-@pytest.fixture(scope="module")
-def guarded(module_daemon: Callable[..., Any]) -> Any:
-    """A daemon without a watcher: what is withheld is found by reading alone."""
-    notes = {"a.md": "# Alpha\n\nThe first note.\n", "work/plan.md": "# Plan\n\n1. begin\n2. end\n"}
-    return module_daemon("--no-watch", notes={**notes, "diary.md": PRIVATE})
-
-
-@pytest.fixture
-def agent(guarded: Any) -> Iterator[Any]:
-    with guarded.connect("agent") as client:
-        yield client
-
-
-# -- found by reading --
-
-
-def test_a_withheld_note_does_not_exist(agent: Any) -> None:
-    chat = Talk(agent)
-    agent.context.pin(chat.id, "p", "note", path="diary.md")
-    agent.context.pin(chat.id, "all", "folder", folder="")
-    chat.user("Read.", "diary.md", "absent.md", {"kind": "folder", "id": "/"})
-    prompt = chat.prompt()
-    assert "xyzzy" not in json.dumps(prompt) and "Diary" not in json.dumps(prompt)
-    (withheld,), (absent,) = entries(prompt, "diary.md"), entries(prompt, "absent.md")
-    assert (withheld["state"], withheld["detail"]) == (absent["state"], absent["detail"])
-
-
-def test_a_note_that_turned_private_leaves_its_turn_and_the_log_says_why(agent: Any, guarded: Any) -> None:
-    guarded.add({"turning.md": "# Turning\n\nThe canary sings.\n"})
-    chat = Talk(agent)
-    assert "canary" in sent(chat.ask("Read.", "turning.md", "a.md"))
-    (guarded.vault / "turning.md").write_text(f"{HEAD}# Turning\n\nThe canary sings.\n")
-    chat.user("Again.", "turning.md")
-    prompt = chat.prompt()
-    attached = {"messages": prompt["messages"][:-1], "records": prompt["manifest"]["entries"]}
-    assert "canary" not in json.dumps(prompt) and "The first note." in sent(prompt)
-    assert json.dumps(attached).count("turning") == 1, "the record of the attachment that failed"
-    (fold,) = chat.told("context_folded")
-    assert fold["reason"] == "withheld" and [each["id"] for each in fold["leftOut"]] == ["turning.md"]
-    assert not prompt["manifest"]["warnings"]
-
-
-def test_what_one_client_may_not_see_is_in_nothing_that_it_asks_for(guarded: Any, agent: Any) -> None:
-    chat = Talk(agent)
+def test_what_one_client_may_not_see_is_in_nothing_that_it_asks_for(shared: Any, client: Any) -> None:
+    chat = Talk(client)
     assert "1. begin" in sent(chat.ask("Read.", "work/plan.md"))
-    with guarded.connect("narrow") as narrow:
+    with shared.connect("narrow") as narrow:
         context = narrow.context
         narrow.call("workspaced/share", {"client": "narrow", "level": "names"})
         chat.user("Again.", "work/plan.md", {"kind": "file", "id": "mine", "text": "My own."})
@@ -89,11 +46,8 @@ def test_what_one_client_may_not_see_is_in_nothing_that_it_asks_for(guarded: Any
         for made in (prompt, context.assemble(chat.id, shape="openai"), exported):
             assert "1. begin" not in json.dumps(made)
         narrow.call("workspaced/share", {"client": "narrow", "level": "none"})
-        for call, *arguments in (
-            (context.assemble, chat.id),
-            (context.export, chat.id),
-        ):
-            error = refusal(call, *arguments)
+        for call in (context.assemble, context.export):
+            error = refusal(call, chat.id)
             assert error.code == "SHARING_OFF" and "narrow" in error.hint
         assert refusal(context.start, **SETTINGS).code == "SHARING_OFF"
         context.start(**SETTINGS, environment=False)
@@ -125,6 +79,8 @@ def test_a_note_that_is_withheld_is_in_no_later_prompt_not_even_by_name(talk: Da
     prompt = talk.ask("And now?", *([] if how == "deleted rights" else ["open.md"]))
     assert told(prompt) == []
     assert told(talk.prompt(shape="anthropic", message=prompt["messageId"])) == []
+    fold = talk.told("context_folded")[-1]
+    assert fold["reason"] == "withheld" and not prompt["manifest"]["warnings"]
     assert ("Everyone may see it." in str(prompt)) == (how != "deleted rights")
     talk.running.kill()
     talk.start()
@@ -169,15 +125,6 @@ def test_what_the_user_looks_at_is_not_named_where_it_is_withheld(daemon: Any, k
 
 
 # -- in bodies and chat files --
-
-
-def test_a_note_that_is_withheld_is_in_no_body(daemon: Any) -> None:
-    talk = DaemonTalk(daemon(notes={"b.md": "# Beta\n", "diary.md": "# Diary\n\nThe passphrase is xyzzy.\n"}))
-    talk.user("Look.", "diary.md", found("diary.md", "b.md", text="What it says."))
-    assert "xyzzy" in json.dumps(talk.prompt(shape="openai")["body"])
-    (talk.running.vault / "diary.md").write_text(PRIVATE)
-    assert telling(talk.prompt(shape="openai")["body"]["messages"][:-1], ("xyzzy", "diary")) == []
-    assert "xyzzy" not in json.dumps(talk.prompt(shape="openai"))
 
 
 @pytest.mark.parametrize("how", ["denied", "private"])

@@ -1,12 +1,10 @@
 """Transcripts over a real daemon: what runtimes do besides asking turn by turn, and what stays as it was."""
 
 import json
-import re
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from support import provider_bodies as bodies
 from support.talk import DaemonTalk, Talk, sent, user
 
 NOTES = {
@@ -133,14 +131,6 @@ def test_where_a_provider_keeps_the_library_by_name_it_takes_over_each_turn(clie
     again = talk.prompt(shape="gemini", cached_content="cachedContents/2")["body"]
     kept = ["Alpha is red." in json.dumps(each) for each in (offer, again)]
     assert kept == ([True, False] if promotion is None else [False, True])
-
-
-@pytest.mark.parametrize("shape", bodies.SHAPES)
-def test_an_image_without_a_byte_is_in_no_body(talk: Talk, shape: str) -> None:
-    """Each provider refuses one, and with it every later request of the conversation."""
-    talk.user("What is it?", {"kind": "image", "id": "i.png", "text": "data:image/png;base64,"})
-    body = json.dumps(talk.prompt(shape=shape, layers=False)["body"])
-    assert not re.search(r'"data": ""|base64,"', body), body
 
 
 # -- asked again, and recorded --

@@ -1,7 +1,6 @@
 """Whole conversations, each turn of which is held against the specification (support/checked_conversation.py).
 
-That is what the model is sent, in our form and in the bodies for three providers, the layers, the manifest. At the
-end of each the daemon is killed, the vault deleted, and all prompts are made again.
+At the end of each the daemon is killed, the vault deleted, and all prompts are made again.
 """
 
 from base64 import b64encode
@@ -13,7 +12,7 @@ import pytest
 from support import checked_conversation as t
 from support import images
 
-note, active, gone, given, search = t.g.note, t.g.active, t.g.gone, t.g.given, t.g.search
+note, active, gone, given = t.g.note, t.g.active, t.g.gone, t.g.given
 Call, layer = t.g.Call, t.g.layer
 
 Begin = Callable[..., Any]
@@ -151,17 +150,5 @@ def test_what_failed_is_told_to_the_model_in_every_turn(talk: Begin) -> None:
     chat.turn("Four?", note("lost.md"), gone("diary.md"))
     chat.restart()
     chat.turn("Five?", note("lost.md"), gone("a.md"))
-    assert not any("Canary" in str(body) for body in chat.bodies.values())
+    assert not any("Canary" in str(prompt) for prompt in chat.prompts)
     chat.finish()
-
-
-# -- what failed --
-
-
-# -- signs that mean something elsewhere --
-
-
-# -- moved notes --
-
-
-# -- what is said once --

@@ -26,8 +26,7 @@ class World:
 
 def started(daemon: Any) -> Any:
     running = daemon(notes=NOTES)
-    with running.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    running.publish("active_note_set", note="a.md")
     return running
 
 

@@ -53,8 +53,7 @@ def test_without_a_daemon_requests_pass_and_with_it_they_get_context(
         assert json.loads(seen.requests[0].body) == {"messages": [{"role": "user", "content": "What is Alpha?"}]}
         running.start()
         asked_until_added(proxy)
-    with running.connect() as client:  # is told of them once it is there
-        assert client.call("workspaced/status")["unchanged"]["NO_DAEMON"] >= 1
+    assert running.call("workspaced/status")["unchanged"]["NO_DAEMON"] >= 1  # is told of them once it is there
     assert any("requests pass unchanged for now" in line for line in proxy.stderr)
 
 

@@ -84,8 +84,7 @@ def test_log_status_and_doctor_count_them_by_their_reasons(looking: Any) -> None
         proxy.request("POST", CHAT, chat())
     counted = [line.partition("so far: ")[2].split(":")[0] for line in proxy.stderr]
     assert counted == ["1, the last for UNREADABLE", "10, the last for UNREADABLE", "1, the last for COMPRESSED"]
-    with looking.connect() as client:  # once the proxy has ended, and so has told all
-        assert client.call("workspaced/status")["unchanged"] == {"UNREADABLE": 11, "COMPRESSED": 1}
+    assert looking.call("workspaced/status")["unchanged"] == {"UNREADABLE": 11, "COMPRESSED": 1}
     assert "requests to a provider: 11 UNREADABLE, 1 COMPRESSED" in looking.cli("status").stdout
     found = json.loads(looking.cli("doctor", "--json").stdout)
     (told_of,) = [each for each in found if each["about"] == "requests"]
@@ -120,7 +119,6 @@ def test_two_requests_of_one_turn_at_once_are_told_the_same(looking: Any) -> Non
             each.start()
         for each in threads:
             each.join()
-    with looking.connect() as client:  # once the proxy has ended, and so has told all
-        found = client.call("workspaced/log", {"types": ["context_inserted", "prompt_overlaid"]})["events"]
+    found = looking.events("context_inserted", "prompt_overlaid")
     assert len({each.body for each in seen.requests}) == 1
     assert [each["type"] for each in found] == ["context_inserted", *["prompt_overlaid"] * 4]

@@ -27,8 +27,7 @@ def test_the_clients_bytes_arrive_with_what_is_new_before_the_words_of_the_user(
     first = body(user("What is red?"))
     second = body(user("What is red?"), assistant("Alpha."), user("And now?"))
     assert world.proxy.request("POST", "/v1/messages", first).context == "added"
-    with world.daemon.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+    world.daemon.publish("active_note_set", note="b.md")
     assert world.proxy.request("POST", "/v1/messages", second).context == "added"
     got = [each.raw for each in world.model.exchanges]
     assert [BLOCK.sub(b"", each) for each in got] == [first, second]
@@ -83,8 +82,7 @@ def test_a_chat_that_the_provider_holds_is_told_what_is_new_alone(looking: Any, 
         said = []
         for number, given in enumerate(bodies):
             if number == 3:
-                with looking.connect() as client:
-                    client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+                looking.publish("active_note_set", note="b.md")
             answer = proxy.request("POST", "/v1/responses", given)
             said.append((answer.context, answer.reason.partition(":")[0]))
     assert said == [("added", ""), ("unchanged", "NOTHING_NEW"), ("unchanged", "NOTHING_NEW"), ("added", "")]
@@ -101,14 +99,9 @@ def test_a_helper_of_an_agent_is_told_nothing(world: Any, header: str) -> None:
 
 def test_no_provider_gets_a_note_that_is_withheld_and_none_for_a_client_that_is_shown_nothing(world: Any) -> None:
     world.daemon.add({"secret.md": "---\nworkspaced: private\n---\nThe code is 4711.\n"})
-    with world.daemon.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "secret.md"}}])
+    world.daemon.publish("active_note_set", note="secret.md")
     world.proxy.request("POST", "/v1/messages", body(user("What is the code?")))
-    with world.daemon.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    world.daemon.publish("active_note_set", note="a.md")
     assert world.daemon.cli("share", "proxy", "none").returncode == 0
     world.proxy.request("POST", "/v1/messages", body(user("What is Alpha?")))
     assert not any(word in str(world.bodies) for word in ("4711", "secret", "Alpha is red"))
-
-
-# -- what is recorded --

@@ -30,10 +30,6 @@ def chat(world: Any, messages: list[Any], **more: Any) -> Any:
         return sdk.chat.completions.create(model="gpt-x", messages=messages, **more)
 
 
-def by_chat(world: Any, messages: list[Json]) -> str:
-    return chat(world, messages).choices[0].message.content
-
-
 def by_streamed_chat(world: Any, messages: list[Json]) -> str:
     options = {"include_usage": True}
     with openai(world) as sdk:
@@ -44,17 +40,6 @@ def by_streamed_chat(world: Any, messages: list[Json]) -> str:
 def by_responses(world: Any, messages: list[Json]) -> str:
     with openai(world) as sdk:
         return str(sdk.responses.create(model="gpt-x", input=messages).output_text)
-
-
-def by_streamed_responses(world: Any, messages: list[Json]) -> str:
-    with openai(world) as sdk:
-        stream = sdk.responses.create(model="gpt-x", input=messages, stream=True)
-        return "".join(each.delta for each in stream if each.type == "response.output_text.delta")
-
-
-def by_messages(world: Any, messages: list[Json]) -> str:
-    with anthropic(world) as sdk:
-        return sdk.messages.create(model="claude-x", max_tokens=99, messages=messages).content[0].text
 
 
 def by_streamed_messages(world: Any, messages: list[Json]) -> str:
@@ -75,11 +60,8 @@ def by_gemini(world: Any, messages: list[Json]) -> str:
 
 
 ASK: list[Callable[[Any, list[Json]], str]] = [
-    by_chat,
     by_streamed_chat,
     by_responses,
-    by_streamed_responses,
-    by_messages,
     by_streamed_messages,
     by_gemini,
 ]

@@ -42,14 +42,12 @@ def ask(running: Any, reference: str, **more: Any) -> Any:
 
 
 def calls(running: Any) -> list[Any]:
-    with running.connect() as client:
-        found: list[Any] = client.call("workspaced/calls")["calls"]
+    found: list[Any] = running.call("workspaced/calls")["calls"]
     return found
 
 
 def recording(running: Any, seq: int) -> Any:
-    with running.connect() as client:
-        return client.call("workspaced/call", {"seq": seq})["recording"]
+    return running.call("workspaced/call", {"seq": seq})["recording"]
 
 
 def test_a_log_verifies_after_the_vault_is_gone_and_without_a_decoder(
@@ -70,16 +68,6 @@ def test_an_image_that_was_swept_is_not_recorded(used: Any) -> None:
     with replay.open(used.data) as log:
         [found] = log.verify()
     assert found.outcome == "notRecorded" and "Zanzibarium.png" in found.why
-
-
-def test_what_is_withheld_now_is_not_shown_of_the_past(used: Any) -> None:
-    seq = calls(used)[-1]["seq"]
-    (used.vault / ".workspacedignore").write_text("/pics/\n")
-    with used.connect() as client:
-        client.call("workspaced/reconcile")
-    then = ask(used, "home", at=seq)
-    assert then["structuredContent"]["code"] == "NOT_RECORDED"
-    assert not images.images_in(then)
 
 
 def test_a_redacted_bundle_holds_no_image_and_none_of_its_names_and_verifies(used: Any, tmp_path: Path) -> None:

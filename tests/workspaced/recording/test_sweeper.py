@@ -2,9 +2,7 @@
 
 import os
 import shutil
-import threading
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.stored_logs import outcomes
 
 from workspaced.limits import SWEEP_INTERVAL_S
 from workspaced.recording.call_recorder import Sweeper
 from workspaced_events.blobs.evictable import EvictableBlobStore
-from workspaced_events.replay.open import open_source
-from workspaced_tools.replay.verify import Outcome, verify
+from workspaced_tools.replay.verify import Outcome
 
 LONG_AGO_S = 100 * 86_400
 WAIT_S = 60.0
@@ -44,13 +42,6 @@ def talk(running: Any) -> None:
         client.call("workspaced/calls")
 
 
-def outcomes(data: Path) -> Counter[Outcome]:
-    found: Counter[Outcome] = Counter()
-    with open_source(data) as source:
-        verify(source, lambda verified: found.update([verified.outcome]))
-    return found
-
-
 def blobs(data: Path) -> list[Path]:
     return sorted(path for path in (data / "served").rglob("*") if path.is_file())
 
@@ -61,8 +52,7 @@ def age(path: Path, seconds: float = LONG_AGO_S) -> None:
 
 
 def recording(running: Any) -> dict[str, Any]:
-    with running.connect("onlooker") as client:
-        status: dict[str, Any] = client.call("workspaced/status")["recording"]
+    status: dict[str, Any] = running.call("workspaced/status")["recording"]
     return status
 
 
@@ -79,11 +69,6 @@ def recorded(module_daemon: Any) -> Path:
     data: Path = running.data
     assert outcomes(data) == {Outcome.SAME: 2 * len(TOOLS)}
     return data
-
-
-@pytest.fixture
-def copy(recorded: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(recorded, tmp_path / "data"))
 
 
 # -- what the log still promises --
@@ -111,33 +96,6 @@ def test_after_any_sweep_a_call_is_the_same_or_not_recorded(
     assert found[Outcome.DIFFERENT] == 0 and found.total() == 2 * len(TOOLS)
     if len(blobs(place)) == 0:
         assert found == {Outcome.NOT_RECORDED: 2 * len(TOOLS)}
-
-
-def test_sweeping_while_calls_are_recorded_disturbs_neither(daemon: Any) -> None:
-    running = daemon()
-    done = threading.Event()
-    sweeps = 0
-
-    def sweep() -> None:
-        nonlocal sweeps
-        while not done.is_set():
-            EvictableBlobStore(running.data).sweep(2_000 * (sweeps % 4), 1)
-            sweeps += 1
-
-    sweeper = threading.Thread(target=sweep)
-    sweeper.start()
-    try:
-        for _ in range(5):
-            talk(running)
-    finally:
-        done.set()
-        sweeper.join()
-    assert sweeps > 5 and recording(running)["problem"] is None
-    talk(running)
-    running.stop()
-    found = outcomes(running.data)
-    assert found.total() == 12 * len(TOOLS) and found[Outcome.DIFFERENT] == 0
-    assert found[Outcome.SAME] >= 2 * len(TOOLS)
 
 
 # -- the daemon --

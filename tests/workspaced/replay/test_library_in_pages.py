@@ -2,7 +2,6 @@
 
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,8 @@ from support.random_log import random_log
 from support.stored_logs import as_bundle, as_directory, as_export, part_of
 
 from workspaced import replay
-from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.errors import InvalidArgument
 from workspaced_events.log import scan
-from workspaced_events.log.disk import RealDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay import event_pages, kept_folds
@@ -245,48 +243,3 @@ class TestLookingAround:
             assert log.find("activeNote").type == "active_note_set"
             with pytest.raises(InvalidArgument):
                 log.extend(events[40:])
-
-
-class TestADamagedLog:
-    """It can be looked at up to its damage, by whoever asks for that."""
-
-    def damaged(self, form: str, root: Path) -> tuple[Path, list[Event]]:
-        """A log with a damage in its middle, and its events before the damage, as a pass over it gets them."""
-        events = random_log(9, 60)
-        if form == "directory":
-            place = as_directory(root / "data", events)
-            file = sorted((place / "log").glob("*.wlog"))[1]
-            content = file.read_bytes()
-            middle = content.index(b"\n", len(content) // 2) + 20
-            file.write_bytes(content[:middle] + b"#" + content[middle + 1 :])
-            kept: list[Event] = []
-            scan.scan_log(RealDisk(place), kept.extend)
-            return place, kept
-        place = as_export(root / "log.jsonl", events)
-        lines = place.read_bytes().splitlines(keepends=True)
-        lines[31] = b'{"seq": 31}\n'
-        place.write_bytes(b"".join(lines))
-        if form == "bundle":
-            damaged = root / "log.wsb"
-            as_bundle(damaged, part_of(events))
-            with zipfile.ZipFile(damaged) as old:
-                contents = {name: old.read(name) for name in old.namelist()}
-            with zipfile.ZipFile(damaged, "w") as new:
-                for name, content in contents.items():
-                    new.writestr(name, b"".join(lines) if name == "log.jsonl" else content)
-            place = damaged
-        return place, events[:30]
-
-    @pytest.mark.parametrize("form", ["directory", "export", "bundle"])
-    def test_is_opened_until_its_damage_and_says_what_it_is(self, form: str, tmp_path: Path) -> None:
-        place, before = self.damaged(form, tmp_path)
-        with pytest.raises(LogDamaged) as refused, replay.open(place):
-            pass
-        with replay.open(place, until_damage=True) as log:
-            assert log.damage is not None and log.damage.message == refused.value.message
-            assert 0 < len(before) < 60
-            assert list(log.events()) == before
-            assert log.end.state == fold_all(before, EMPTY)
-            assert list(log.events_of(["note_pinned"])) == [each for each in before if each.type == "note_pinned"]
-            with pytest.raises(InvalidArgument):
-                log.extend(random_log(9, 60)[len(before) :])

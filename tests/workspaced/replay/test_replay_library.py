@@ -2,43 +2,19 @@
 
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support import session_machine as sessions
-from support.profiles import examples
 
 from workspaced import replay
 from workspaced.cli import run
 from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
 from workspaced_events.projections import workspace_fold
-from workspaced_events.replay import kept_folds
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.vault.vault import Vault
-
-QUESTIONS: dict[str, dict[str, Any]] = {name: {} for name in TOOLS} | {
-    "get_workspace_context": {"includeContent": True},
-    "get_current_note": {"includeLinks": True, "includeOutline": True},
-    "get_note_by_reference": {"reference": "Beta"},
-    "search_workspace": {"query": "zebra"},
-    "get_note_diff": {"reference": "a.md"},
-}
-"""Every tool, asked something."""
-NAMED = st.sampled_from(("a.md", "b.md"))
-
-
-def settle(session: Any) -> None:
-    """Waits until all calls are in the log, so that it has a tail to speak of."""
-    session.run(session.service.threads.run(session.service.wait_until_recorded))
 
 
 @pytest.fixture(scope="module")
@@ -108,16 +84,6 @@ class TestOpening:
 
 
 class TestMoments:
-    def test_every_event_leads_to_the_fold_up_to_it(self, recorded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(kept_folds, "STATE_STRIDE_EVENTS", 3)
-        with replay.open(recorded.data) as log:
-            events = log.events()
-            for place in reversed(range(len(events) + 1)):
-                if place and events[place - 1].type == "tool_called":
-                    continue
-                folded = workspace_fold.fold_all(events[:place], workspace_fold.WorkspaceState())
-                assert log.at(place).state == folded
-
     def test_a_part_of_a_log_begins_with_a_state_and_knows_no_earlier_moment(self, bundle: Path) -> None:
         with replay.open(bundle) as part:
             first = part.events()[0].seq
@@ -125,11 +91,6 @@ class TestMoments:
             for unknown in (first - 2, 0, "2020-01-01"):
                 with pytest.raises(InvalidArgument):
                     part.at(unknown)
-
-    @pytest.mark.parametrize("wrong", [-1, 10_000, "yesterday", "2999-01-01", "", True, None, [1]])
-    def test_what_is_no_moment_is_refused(self, log: replay.Log, wrong: Any) -> None:
-        with pytest.raises(InvalidArgument):
-            log.at(wrong)
 
 
 class TestCallingTools:
@@ -141,72 +102,6 @@ class TestCallingTools:
         assert caught.value.code == "UNKNOWN_TOOL"
         with pytest.raises(InvalidArgument):
             log.end.call("get_current_note", at=3)
-
-
-class TestTheDaemonAndTheLibrary:
-    """Asked the same about the same moment, they answer the same to the byte."""
-
-    @pytest.mark.thorough
-    @settings(max_examples=examples(25))
-    @given(
-        steps=st.lists(
-            st.one_of(
-                st.tuples(st.just("call"), st.sampled_from(sorted(QUESTIONS))),
-                st.tuples(st.just("call"), st.sampled_from(("get_current_note", "get_note_diff"))),
-                st.tuples(st.just("call at"), st.tuples(st.sampled_from(sorted(QUESTIONS)), st.integers(0, 20))),
-                st.tuples(st.just("look"), NAMED),
-                st.tuples(st.just("write"), st.tuples(NAMED, st.sampled_from(sessions.TEXTS[:3]))),
-                st.tuples(st.just("publish"), sessions.actions),
-                st.tuples(st.just("advance"), st.floats(0, 90_000)),
-            ),
-            min_size=6,
-            max_size=16,
-        ),
-        places=st.lists(st.integers(0, 200) | st.floats(0, 90_000), min_size=1, max_size=4),
-    )
-    def test_of_any_moment(self, steps: list[tuple[str, Any]], places: list[int | float]) -> None:
-        with patch.object(Vault, "known_to_withhold", return_value=False):  # the library withholds nothing
-            self.asked_twice(steps, places)
-
-    def asked_twice(self, steps: list[tuple[str, Any]], places: list[int | float]) -> None:
-        root = Path(tempfile.mkdtemp(prefix="wsd-replay-"))
-        session = sessions.Session(root)
-        try:
-            sessions.write(session.vaults["one"], "a.md", sessions.TEXTS[1])
-            sessions.write(session.vaults["one"], "b.md", sessions.TEXTS[2])
-            session.open()
-            session.look_at("a.md")
-            for kind, what in steps:
-                self.do(session, kind, what)
-            settle(session)
-            seqs = {place % (session.service.tail.seq + 1) for place in places if isinstance(place, int)}
-            times = {sessions.event_time(sessions.START_NS + int(place * 1e9)) for place in places}
-            past = sorted(time for time in times if time <= session.clock())
-            asked = [(tool, at) for at in (*sorted(seqs), *past) for tool in QUESTIONS]
-            answers = [session.call(tool, {**QUESTIONS[tool], "at": at}).payload for tool, at in asked]
-            with replay.open(session.data) as log:
-                for (tool, at), payload in zip(asked, answers, strict=True):
-                    answer = msgspec.json.encode(log.at(at).call(tool, **QUESTIONS[tool]))
-                    assert answer == payload, (tool, at)
-        finally:
-            session.dispose()
-            shutil.rmtree(root)
-
-    @staticmethod
-    def do(session: Any, kind: str, what: Any) -> None:
-        if kind == "look":
-            session.look_at(what)
-        elif kind == "publish":
-            session.publish(what)
-        elif kind == "write":
-            sessions.write(session.vaults["one"], *what)
-            session.reconcile()
-        elif kind == "call":
-            session.call(what, QUESTIONS[what])
-        elif kind == "call at":
-            session.call(what[0], {**QUESTIONS[what[0]], "at": what[1]})
-        else:
-            session.advance(what)
 
 
 class TestRecordedCalls:

@@ -1,23 +1,17 @@
 """Any session replays to the byte: from a copy of its log alone, on another day, without the vault."""
 
-import random
 import shutil
-import signal
 import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from support import session_machine as sessions
 from support.profiles import examples
 
-from workspaced.errors import WorkspacedError
 from workspaced.service.upkeep import expire_tabs
-from workspaced_tools.replay.verify import Outcome
 
 FOLDERS = st.sampled_from(("one", "two"))
 
@@ -125,101 +119,3 @@ Replayed.TestCase.settings = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 TestAnySession = Replayed.TestCase
-
-
-# -- a daemon of its own, many clients, signals --
-
-CALLS_EACH = 60
-REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("get_workspace_context", {}),
-    ("get_workspace_context", {"includeContent": True}),
-    ("get_current_note", {"includeLinks": True, "includeOutline": True}),
-    ("get_note_by_reference", {"reference": "b"}),
-    ("get_note_by_reference", {"reference": "work/plan"}),
-    ("get_note_by_reference", {"reference": "x" * 6_000}),
-    ("get_note_diff", {"reference": "a"}),
-    ("search_workspace", {"query": "zebra"}),
-    ("get_related_notes", {}),
-    ("get_workspace_summary", {}),
-    ("get_navigation_history", {"limit": 5}),
-    ("get_workspace_context", {"at": 3}),
-)
-
-
-class Busy:
-    """Two agents, a user and an editor, each on a thread, until they are done or the daemon is gone."""
-
-    def __init__(self, running: Any, seed: int) -> None:
-        self.running = running
-        self.answered = 0
-        self.half_way = threading.Event()
-        self.failures: list[BaseException] = []
-        works = [self.agent, self.agent, self.user, self.editor]
-        self.threads = [
-            threading.Thread(target=self._until_gone, args=(work, random.Random(seed + at)))
-            for at, work in enumerate(works)
-        ]
-        for thread in self.threads:
-            thread.start()
-
-    def _until_gone(self, work: Any, dice: random.Random) -> None:
-        try:
-            work(dice)
-        except (WorkspacedError, OSError):
-            pass  # killed
-        except BaseException as error:
-            self.failures.append(error)
-            self.half_way.set()
-
-    def join(self) -> None:
-        for thread in self.threads:
-            thread.join(60)
-        assert not self.failures
-
-    def agent(self, dice: random.Random) -> None:
-        with self.running.connect("agent") as client:
-            for _ in range(CALLS_EACH):
-                client.call("tools/call", dict(zip(("name", "arguments"), dice.choice(REQUESTS), strict=True)))
-                self.answered += 1
-                if self.answered >= CALLS_EACH:
-                    self.half_way.set()
-
-    def user(self, dice: random.Random) -> None:
-        notes = [path for path in sessions.PATHS if " " not in path]
-        with self.running.connect("editor") as client:
-            for _ in range(CALLS_EACH):
-                kind = dice.choice(("active_note_set", "active_note_set", "note_pinned", "note_unpinned"))
-                client.call(
-                    "workspaced/publish", {"actions": [{"type": kind, "data": {"note": dice.choice(notes)}}]}
-                )
-
-    def editor(self, dice: random.Random) -> None:
-        for _ in range(CALLS_EACH):
-            sessions.write(self.running.vault, dice.choice(sessions.PATHS), dice.choice(sessions.TEXTS))
-
-
-@pytest.mark.fault(row=15)
-@pytest.mark.thorough
-def test_what_a_daemon_served_is_answered_again_however_it_ended(daemon: Any, tmp_path: Path) -> None:
-    running = daemon()
-    recorded_at_least = 0
-    for seed, number in enumerate((signal.SIGTERM, signal.SIGKILL, signal.SIGKILL, None)):
-        busy = Busy(running, 100 * seed)
-        if number is not None:
-            assert busy.half_way.wait(60)
-            running.send_signal(number)
-            running.wait(60)
-        busy.join()
-        if number is not signal.SIGKILL:
-            recorded_at_least += busy.answered
-        if number is not None:
-            running.start()
-    running.stop()
-    shutil.rmtree(running.vault)
-    data = tmp_path / "data"
-    shutil.copytree(running.data, data)
-
-    found = sessions.verified(data)
-    assert {each.outcome for each in found} == {Outcome.SAME}
-    assert {each.called.tool for each in found} == {tool for tool, _ in REQUESTS}
-    assert len(found) >= recorded_at_least >= 3 * CALLS_EACH

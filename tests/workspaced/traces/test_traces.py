@@ -41,8 +41,7 @@ NONSENSE = [
 def tracing(daemon: Any, url: str, **more: Any) -> Any:
     """A daemon whose user looks at a note, and that sends its spans to `url`."""
     running = daemon(notes=NOTES, env={"WORKSPACED_TRACES": json.dumps({"otlp": url}), **more})
-    with running.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+    running.publish("active_note_set", note="a.md")
     return running
 
 

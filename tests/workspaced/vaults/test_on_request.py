@@ -187,8 +187,7 @@ def talk(running: Any, *attachments: Json, message: str = "m1") -> str:
 
 @pytest.fixture
 def talking(running: Any) -> Any:
-    with running.connect("runtime") as client:
-        client.call("workspaced/context/start", {"conversation": "talk", **SETTINGS})
+    running.call("workspaced/context/start", {"conversation": "talk", **SETTINGS})
     return running
 
 

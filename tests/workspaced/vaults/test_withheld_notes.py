@@ -171,27 +171,6 @@ def test_an_agents_status_counts_what_is_wrong_and_names_nothing(
         assert len(vault["warnings"]) == 2 and all(each[0] == "1" for each in vault["warnings"])
 
 
-# -- the past as an oracle --
-
-
-@pytest.mark.fault(row=51)
-def test_a_past_moment_says_the_same_of_a_private_path_and_of_a_missing_one(daemon: Any) -> None:
-    running = daemon(notes={**NOTES, "keep/diary1.md": PRIVATE, "deny/diary1.md": "# D\n", IGNORE: "deny/\n"})
-    show(running, "n1.md")
-    running.ask("get_workspace_context")
-    with running.connect("agent") as client:
-        seq = client.call("workspaced/status")["seq"]
-        for tool in ("get_note_by_reference", "get_note_diff", "get_related_notes"):
-            for moment in ({"at": 1}, {"at": seq}, {}):
-                answers = [
-                    json.dumps(client.tool(tool, {"reference": f"{folder}/diary{number}.md", **moment}))
-                    .replace(folder, "FOLDER")
-                    .replace(f"diary{number}", "diary")
-                    for folder, number in (("keep", 1), ("keep", 2), ("deny", 1), ("deny", 2))
-                ]
-                assert len(set(answers)) == 1, (tool, answers)
-
-
 # -- saves in parts --
 
 
@@ -251,25 +230,17 @@ def context(running: Any) -> Callable[[], str]:
 
 @pytest.mark.fault(row=52)
 @pytest.mark.parametrize("style", ["truncate", "delete", "replace"])
-def test_rules_hold_while_they_are_saved(daemon: Any, style: str) -> None:
+def test_rules_hold_while_they_are_saved_and_a_private_note_stays_so(daemon: Any, style: str) -> None:
     rules = "# mine\nkeep/\n"
-    running = daemon(notes={**NOTES, "keep/diary.md": "# Diary\n\nxyzzy\n", IGNORE: rules})
-    show(running, "n1.md", "keep/diary.md")
-    saves = Saves(running.vault / IGNORE, ("", "# mi", "# mine\nke", rules), style)
-    for said in saves.heard_by(context(running), 9):
-        assert not any(each in said for each in HEARD)
-        assert "n1.md" in said
-
-
-@pytest.mark.fault(row=52)
-@pytest.mark.parametrize("style", ["truncate", "delete", "replace"])
-def test_a_private_note_stays_so_while_it_is_saved(daemon: Any, style: str) -> None:
-    running = daemon(notes={**NOTES, "diary.md": PRIVATE})
-    show(running, "n1.md", "diary.md", select="xyzzy")
-    saves = Saves(running.vault / "diary.md", ("", PRIVATE[:3], PRIVATE[:20], PRIVATE), style)
-    for said in saves.heard_by(context(running), 9):
-        assert not any(each in said for each in HEARD)
-        assert "n1.md" in said
+    running = daemon(notes={**NOTES, "keep/diary.md": "# Diary\n\nxyzzy\n", "diary.md": PRIVATE, IGNORE: rules})
+    show(running, "n1.md", "keep/diary.md", "diary.md", select="xyzzy")
+    for name, *parts in (
+        (IGNORE, "", "# mi", "# mine\nke", rules),
+        ("diary.md", "", PRIVATE[:3], PRIVATE[:20], PRIVATE),
+    ):
+        for said in Saves(running.vault / name, parts, style).heard_by(context(running), 9):
+            assert not any(each in said for each in HEARD), name
+            assert "n1.md" in said
 
 
 # -- moves --
@@ -404,35 +375,6 @@ def test_a_private_note_that_became_something_else_answers_as_a_missing_one(
 
 
 # -- a note that turned private a moment ago, which no watcher has reported --
-
-WORDY = {
-    "a.md": "# Orchid\n\nOrchid zanzibar, orchid zanzibar quokka.\n",
-    "b.md": "# Bloom\n\nAn orchid zanzibar of the north.\n",
-    "c.md": "# Wombat\n\nZanzibar quokka, wombat platypus.\n",
-    **{f"n{number}.md": f"# N{number}\n\nText {number} of nothing.\n" for number in range(40)},
-}
-SECRET = "# Deep\n\n## Quokka platypus\n\nOrchid zanzibar quokka platypus quokka.\n"
-QUERIES: list[tuple[str, Json]] = [
-    *(("search_workspace", {"query": query, "limit": 1}) for query in ("orchid", "platypus", "quokka -wombat")),
-    *(("search_workspace", {"query": query}) for query in ("platypus path:s", "quokkas platypuses")),
-    ("search_workspace", {"query": "which orchids and quokkas grow in zanzibar", "limit": 3}),
-    *(("get_related_notes", {"reference": reference}) for reference in ("a.md", "c.md")),
-]
-
-
-@pytest.mark.thorough
-def test_it_shows_in_no_count_word_or_score_of_the_first_call(daemon: Any) -> None:
-    having = daemon("--no-watch", notes={**WORDY, "z/s.md": SECRET})
-    lacking = daemon("--no-watch", notes=WORDY)
-    with having.connect() as one, lacking.connect() as other:
-        while not other.tool("search_workspace", {"query": "orchid"})["data"]["complete"]:
-            pass
-        for tool, arguments in QUERIES:
-            having.add({"z/s.md": SECRET})
-            while "z/s.md" not in str(one.tool("search_workspace", {"query": "platypus"})["data"]["results"]):
-                pass
-            (having.vault / "z/s.md").write_text(f"---\nworkspaced: private\n---\n{SECRET}")
-            assert one.tool(tool, arguments)["data"] == other.tool(tool, arguments)["data"], (tool, arguments)
 
 
 def test_what_a_rule_or_flag_withholds_by_now_is_not_recorded_as_shown(tmp_path: Path) -> None:
