@@ -89,7 +89,7 @@ class Reading(NamedTuple):
 class LogClock:
     """The time of a log while one daemon has it open. Any thread may read it."""
 
-    def __init__(self, wall: Clock, uptime: Uptime | None = None, last: str = "") -> None:
+    def __init__(self, wall: Clock, uptime: Uptime | None, last: str) -> None:
         """
         Args:
             wall: may be set at any time.

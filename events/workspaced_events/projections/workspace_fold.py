@@ -133,7 +133,7 @@ def visible_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -
     return [tab for tab in state.tabs.values() if tab.id not in hidden]
 
 
-def same_tabs_us(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> range:
+def same_tabs_us(state: VaultState, now: str, steps: Sequence[ClockStep]) -> range:
     """The times, in microseconds since the epoch, at which `visible_tabs` has the same tabs as at `now`."""
     now_us = microseconds(now)
     expiries = [_expires_us(tab, steps) for tab in state.tabs.values()]

@@ -84,7 +84,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 def write_bundle(
-    file: IO[bytes], part: Slice, blobs: Iterable[str], manifest: Manifest, *, visibility: bool = False
+    file: IO[bytes], part: Slice, blobs: Iterable[str], manifest: Manifest, *, visibility: bool
 ) -> Manifest:
     """Writes the bundle of `part` with those of `blobs` it holds; returns the completed manifest.
 

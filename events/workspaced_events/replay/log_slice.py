@@ -110,7 +110,7 @@ def cut(
 class _Window:
     """A sink that keeps the requested events and LEAD_EVENTS_MAX before them, and folds earlier ones."""
 
-    def __init__(self, source: Source, last: int, since: Position | None, first_seq: int | None = None) -> None:
+    def __init__(self, source: Source, last: int, since: Position | None, first_seq: int | None) -> None:
         """`first_seq`: the first event at or after the time `since`."""
         self.state = source.start
         self.visits = VisitStream(start=source.start_visits())

@@ -84,7 +84,7 @@ class IncomingPlaces(msgspec.Struct, frozen=True, rename="camel"):
     """The number of all links from other notes."""
 
 
-def placed_links(note: Note, encoding: Encoding = "utf-16") -> list[PlacedLink]:
+def placed_links(note: Note, encoding: Encoding) -> list[PlacedLink]:
     """Every link of the note, in the order of the text; those of a canvas's cards stand nowhere in its file."""
     links = note.markdown.links if is_markdown(note.id) else ()
     if not links:

@@ -29,7 +29,7 @@ class Snippet(NamedTuple):
 class Snippets:
     """The snippets of one answer. They share a bound, so that an answer with long notes takes no longer."""
 
-    def __init__(self, terms: Sequence[Term], ranking: Ranking | None = None) -> None:
+    def __init__(self, terms: Sequence[Term], ranking: Ranking | None) -> None:
         """`ranking`: by which notes were found that hold some of the terms."""
         self._terms = terms
         self._ranking = ranking

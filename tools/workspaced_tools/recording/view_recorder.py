@@ -67,7 +67,7 @@ class RecordingVault:
     Otherwise every call would leave a reference cycle that keeps its notes in memory until garbage collection.
     """
 
-    def __init__(self, vault: VaultPort, exchanges: Exchanges, read: Sequence[Exchanged] = ()) -> None:
+    def __init__(self, vault: VaultPort, exchanges: Exchanges, read: Sequence[Exchanged]) -> None:
         self._vault = vault
         self._exchanges = exchanges
         self._read = read

@@ -168,7 +168,7 @@ def continuation_of(
     conversation: Conversation,
     message: MessageId,
     texts: Texts,
-    numbers: Numbers | None = None,
+    numbers: Numbers | None,
 ) -> Past:
     """The messages of the turn after the user's words, up to `message`: calls and results of tools.
 

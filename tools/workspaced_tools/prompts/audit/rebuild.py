@@ -111,7 +111,7 @@ def prompt_event(
     inputs_sha256: str,
     manifest_sha256: str,
     shape: c.Shape | None = None,
-    turn_sha256: str | None = None,
+    turn_sha256: str | None,
 ) -> c.PromptAssembled:
     """The `prompt_assembled` of a prompt.
 

@@ -103,7 +103,7 @@ def _is_called(tool: str) -> bool:
     return is_name and skeleton(tool) not in _OURS_AS_READ
 
 
-def block_or_placeholder(artifact: Artifact, texts: Texts, *, fence: str = "") -> str:
+def block_or_placeholder(artifact: Artifact, texts: Texts, *, fence: str) -> str:
     """The artifact with its whole text, or a placeholder if it could not be read.
 
     Raises:
@@ -126,7 +126,7 @@ def above_line(artifact_id: str, *, active: bool) -> str:
     return f"{what}: {escape_field(artifact_id)} (above)"
 
 
-def summary_block(text: str | None, *, fence: str = "") -> str:
+def summary_block(text: str | None, *, fence: str) -> str:
     """Nothing if there is no summary."""
     return render_block(_SUMMARY, {}, text, fence=fence) if text is not None else ""
 

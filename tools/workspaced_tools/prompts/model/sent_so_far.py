@@ -129,7 +129,7 @@ class SentSoFar:
 _NEVER_LEFT_OUT: Final = frozenset({FRAME, "query", "instruction"})
 
 
-def stand_in(part: SentPart, *, in_library: bool = False) -> SentPart:
+def stand_in(part: SentPart, *, in_library: bool) -> SentPart:
     """The line that stands for a part; a reference and a pin leave nothing."""
     text = "" if part.kind == PIN or part.base == part.revision else _left_out_line(part.id, in_library)
     return SentPart(part.kind, part.id, text, estimate_tokens(text), form=LEFT_OUT, notes=part.notes)
@@ -175,7 +175,7 @@ def _taken(
 
 
 def sent_before(
-    conversation: Conversation, turn: MessageId, texts: Texts, kept: KeptTurns, lost: Collection[str] = ()
+    conversation: Conversation, turn: MessageId, texts: Texts, kept: KeptTurns, lost: Collection[str]
 ) -> dict[MessageId, SentTurn]:
     """The turns before `turn` that prompts repeat as they were sent, oldest first.
 

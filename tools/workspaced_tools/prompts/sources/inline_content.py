@@ -83,9 +83,7 @@ def searches_of(message: Message, texts: Texts, lost: Collection[str]) -> tuple[
     return tuple(each for each in found if each.form == "search")
 
 
-def lost_of(
-    conversation: Conversation, message: MessageId, texts: Texts, *, with_turn: bool = False
-) -> tuple[str, ...]:
+def lost_of(conversation: Conversation, message: MessageId, texts: Texts, *, with_turn: bool) -> tuple[str, ...]:
     """The sha256 of skills and searches attached before the turn of `message` that are no longer kept.
 
     `with_turn`: includes the turn of `message`.

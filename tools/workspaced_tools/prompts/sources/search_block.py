@@ -178,7 +178,7 @@ def written_turn(
     messages: tuple[ChatMessage, ...],
     texts: Texts,
     lost: Collection[str],
-    sent: Iterable[SentPart] | None = None,
+    sent: Iterable[SentPart] | None,
 ) -> tuple[ChatMessage, ...]:
     """As `written`, for messages of the turn that begins with `turn`, which numbers the sources.
 
