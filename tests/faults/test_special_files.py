@@ -83,9 +83,8 @@ def test_row_33_agents_get_a_count_of_special_files_and_the_person_their_names_o
     running = daemon(start=False)
     make_special(running.vault, listener)
     running.start()
-    with running.connect() as client:
-        for _ in range(RECONCILES):
-            client.call("workspaced/reconcile")
+    for _ in range(RECONCILES):
+        running.reconcile()
     [warning] = status(running)
     assert warning.startswith("4 ") and "of-mine" in warning
     assert sum("of-mine" in line for line in running.stderr) <= 1

@@ -84,9 +84,8 @@ def test_row_29_another_user_never_gets_a_byte(daemon: Any, opened: bool) -> Non
     if opened:
         os.chmod(running.socket, 0o666)
     assert as_nobody(lambda: asked(running.socket)) == (b"end" if opened else b"refused")
-    with running.connect() as client:
-        assert client.call("workspaced/status")["queues"]["connections"] == 1
-        assert not any(event["type"] == "active_note_set" for event in client.call("workspaced/log")["events"])
+    assert running.call("workspaced/status")["queues"]["connections"] == 1
+    assert not any(event["type"] == "active_note_set" for event in running.call("workspaced/log")["events"])
 
 
 def asked(path: Path) -> bytes:

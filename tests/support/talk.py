@@ -78,11 +78,9 @@ class DaemonTalk(Talk):
 
     def look_at(self, path: str, selected: str = "") -> None:
         """The user opens a note, and selects that in its third line."""
-        with self.running.connect("editor") as editor:
-            editor.publish([{"type": "active_note_set", "data": {"note": path}}])
-            if selected:
-                chosen = {"note": path, "startLine": 3, "endLine": 3, "text": selected}
-                editor.publish([{"type": "selection_changed", "data": chosen}])
+        self.running.publish("active_note_set", note=path)
+        if selected:
+            self.running.publish("selection_changed", note=path, startLine=3, endLine=3, text=selected)
 
     def start(self) -> None:
         self.running.start()

@@ -20,9 +20,8 @@ class Session:
 
     def __init__(self, running: Any) -> None:
         self.running = running
-        with running.connect("editor") as client:
-            client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
-            client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
+        running.publish("active_note_set", note="a.md")
+        running.publish("note_pinned", note="b.md")
         self.answers: list[str] = []
         with running.connect("agent") as client:
             for tool, arguments in ASKED:

@@ -15,14 +15,9 @@ from workspaced.cli import COMMANDS
 @pytest.fixture(scope="module")
 def told(shared: Any) -> Any:
     """The shared daemon, with something to show."""
-    with shared.connect() as client:
-        client.publish(
-            [
-                {"type": "active_note_set", "data": {"note": "a.md"}},
-                {"type": "note_pinned", "data": {"note": "b.md"}},
-                {"type": "temporary_tab_opened", "data": {"note": "c.md", "source": "search"}},
-            ]
-        )
+    shared.publish("active_note_set", note="a.md")
+    shared.publish("note_pinned", note="b.md")
+    shared.publish("temporary_tab_opened", note="c.md", source="search")
     return shared
 
 

@@ -23,14 +23,13 @@ def test_doctor_and_why_name_rules_that_match_nothing(daemon: Any) -> None:
     rules = "keep/\r# old line ends\r./secret.md\rpriv\\a.md\r{x,y}.md"
     notes = {".workspacedignore": rules, "secret.md": "s", "keep/k.md": "k", "priv/a.md": "a", "plain.md": "p"}
     running = daemon(notes=notes)
-    with running.connect("person") as client:
-        client.call("workspaced/reconcile")
-        idle = client.call("workspaced/share/rules")["idleRules"]
-        assert [(each["line"], each["rule"]) for each in idle] == [
-            (3, "./secret.md"),
-            (4, "priv\\a.md"),
-            (5, "{x,y}.md"),
-        ]
+    running.reconcile()
+    idle = running.call("workspaced/share/rules")["idleRules"]
+    assert [(each["line"], each["rule"]) for each in idle] == [
+        (3, "./secret.md"),
+        (4, "priv\\a.md"),
+        (5, "{x,y}.md"),
+    ]
     said = [each["says"] for each in json.loads(running.cli("doctor", "--json").stdout)]
     assert any("'./secret.md', .workspacedignore, line 3, matches no file" in each for each in said)
     assert any("line 5, matches no file" in each for each in said)

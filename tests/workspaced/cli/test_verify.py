@@ -198,9 +198,8 @@ def test_row_59_calls_of_another_version_of_the_answers_are_counted_and_not_comp
 
 def test_salvage_makes_a_log_of_what_a_damaged_one_still_holds(daemon: Any) -> None:
     running = daemon()
-    with running.connect() as client:
-        for name in "abcd":
-            client.publish([{"type": "active_note_set", "data": {"note": f"{name}.md"}}])
+    for name in "abcd":
+        running.publish("active_note_set", note=f"{name}.md")
     running.stop()
     (segment,) = (running.data / "log").glob("*.wlog")
     content = segment.read_bytes()

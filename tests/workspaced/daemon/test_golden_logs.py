@@ -23,11 +23,10 @@ def test_a_daemon_serves_exports_and_continues_the_log(daemon: Any, tmp_path: Pa
     old: list[Any] = []
     read_journal(made.data, old.extend)
     made.start()
-    with made.connect() as client:
-        assert client.call("workspaced/status")["log"]["unknownEvents"] == 0
-        served = client.call("workspaced/log", {"from": 1, "limit": len(old)})["events"]
-        assert [decode_event(json.dumps(each).encode()) for each in served] == old
-        client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
+    assert made.call("workspaced/status")["log"]["unknownEvents"] == 0
+    served = made.call("workspaced/log", {"from": 1, "limit": len(old)})["events"]
+    assert [decode_event(json.dumps(each).encode()) for each in served] == old
+    made.publish("note_pinned", note="a.md")
     export = tmp_path / "export.jsonl"
     assert made.cli("log", "export", "--with-visibility", "-o", str(export)).returncode == 0
     with export.open("rb") as lines:

@@ -64,14 +64,13 @@ def test_a_note_that_becomes_private_is_taken_back(world: Any, link: Link) -> No
 def test_in_a_pause_nothing_is_told_and_no_tool_answers(world: Any, link: Link) -> None:
     with link.claude() as claude:
         assert names(claude.told()) == "Plan.md"
-        with world.connect() as client:
-            client.call("workspaced/pause")
-            assert claude.told() == NOTHING
-            world.publish("active_note_set", note="Budget.md")
-            assert claude.is_told_nothing()
-            for tool in ("getCurrentSelection", "getLatestSelection", "getOpenEditors", "getWorkspaceFolders"):
-                assert claude.tool(tool).startswith("PAUSED: ")
-            client.call("workspaced/resume")
+        world.call("workspaced/pause")
+        assert claude.told() == NOTHING
+        world.publish("active_note_set", note="Budget.md")
+        assert claude.is_told_nothing()
+        for tool in ("getCurrentSelection", "getLatestSelection", "getOpenEditors", "getWorkspaceFolders"):
+            assert claude.tool(tool).startswith("PAUSED: ")
+        world.call("workspaced/resume")
         assert names(claude.told()) == "Budget.md"
 
 

@@ -78,20 +78,19 @@ def test_what_was_told_is_in_the_log_and_replays(world: Any) -> None:
 
 
 def test_what_a_runtime_did_not_take_is_told_again(world: Any) -> None:
-    with world.connect() as client:
-        asked = {
-            "client": "claude-code",
-            "session": "s-1",
-            "event": "UserPromptSubmit",
-            "folders": [str(world.vault)],
-        }
-        offered = client.call("workspaced/volunteer", asked)
-        assert client.call("workspaced/volunteer", asked)["reason"] == "offered"
-        preview = client.call("workspaced/volunteer/preview", {"client": "claude-code", "session": "s-1"})
-        assert preview["text"] == offered["text"] and not volunteered(world)
-        assert client.call("workspaced/volunteer/confirm", {"token": offered["token"]}) == {"recorded": True}
-        assert client.call("workspaced/volunteer/confirm", {"token": offered["token"]}) == {"recorded": False}
-        assert client.call("workspaced/volunteer", asked)["reason"] == "nothingNew"
+    asked = {
+        "client": "claude-code",
+        "session": "s-1",
+        "event": "UserPromptSubmit",
+        "folders": [str(world.vault)],
+    }
+    offered = world.call("workspaced/volunteer", asked)
+    assert world.call("workspaced/volunteer", asked)["reason"] == "offered"
+    preview = world.call("workspaced/volunteer/preview", {"client": "claude-code", "session": "s-1"})
+    assert preview["text"] == offered["text"] and not volunteered(world)
+    assert world.call("workspaced/volunteer/confirm", {"token": offered["token"]}) == {"recorded": True}
+    assert world.call("workspaced/volunteer/confirm", {"token": offered["token"]}) == {"recorded": False}
+    assert world.call("workspaced/volunteer", asked)["reason"] == "nothingNew"
     assert len(volunteered(world)) == 1
 
 

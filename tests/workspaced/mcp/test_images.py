@@ -61,9 +61,8 @@ def test_images_come_as_blocks_in_the_order_of_the_data(running: Any) -> None:
 
 
 def test_with_the_level_names_an_agent_gets_no_images(running: Any) -> None:
-    with running.connect() as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "home.md"}}])
-        client.call("workspaced/share", {"client": "agent", "level": "names"})
+    running.publish("active_note_set", note="home.md")
+    running.call("workspaced/share", {"client": "agent", "level": "names"})
     for result in (call(running, reference="home.md", includeImages=True), call(running, includeImages=True)):
         assert result["structuredContent"]["success"]
         assert "images" not in result["structuredContent"]["data"]

@@ -181,16 +181,15 @@ def test_the_share_policy_goes_by_the_name_the_client_gave(
     shared: Any, request: pytest.FixtureRequest, era: str
 ) -> None:
     made = request.getfixturevalue(era)
-    with shared.connect() as client:
-        client.call("workspaced/share", {"client": f"kept-{era}", "level": "none"})
-        client.call("workspaced/share", {"client": f"named-{era}", "level": "names"})
-        kept, named, other = made(shared, f"Kept-{era}"), made(shared, f"named-{era}"), made(shared, "other")
-        assert kept.call("get_current_note")["structuredContent"]["code"] == "SHARING_OFF"
-        refused = kept.error("resources/read", uri="workspace://note/current")
-        assert refused["code"] == -32602 and refused["data"]["code"] == "SHARING_OFF"
-        assert "content" not in named.call("get_current_note")["structuredContent"]["data"]
-        assert "1. begin" in other.call("get_current_note")["structuredContent"]["data"]["content"]
-        assert callers(shared)[-4:] == [f"Kept-{era}", f"Kept-{era}", f"named-{era}", "other"]
+    shared.call("workspaced/share", {"client": f"kept-{era}", "level": "none"})
+    shared.call("workspaced/share", {"client": f"named-{era}", "level": "names"})
+    kept, named, other = made(shared, f"Kept-{era}"), made(shared, f"named-{era}"), made(shared, "other")
+    assert kept.call("get_current_note")["structuredContent"]["code"] == "SHARING_OFF"
+    refused = kept.error("resources/read", uri="workspace://note/current")
+    assert refused["code"] == -32602 and refused["data"]["code"] == "SHARING_OFF"
+    assert "content" not in named.call("get_current_note")["structuredContent"]["data"]
+    assert "1. begin" in other.call("get_current_note")["structuredContent"]["data"]["content"]
+    assert callers(shared)[-4:] == [f"Kept-{era}", f"Kept-{era}", f"named-{era}", "other"]
 
 
 def test_in_2026_07_28_each_request_says_anew_who_asks(shared: Any, modern: Any) -> None:

@@ -162,11 +162,10 @@ def test_a_listener_is_told_of_what_it_asked_for_and_of_nothing_else(shared: Any
         assert set(each["params"]) == {"uri", "_meta"}
         assert ":" in each["params"]["_meta"]["io.github.workspaced/clock"]
     assert text(peer.result("resources/read", uri=CURRENT))["data"]["id"] == "b.md"
-    with shared.connect() as client:
-        client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
-        assert peer.notice()["params"]["uri"] == CONTEXT
-        client.publish([{"type": "note_unpinned", "data": {"note": "a.md"}}])
-        assert peer.notice()["params"]["uri"] == CONTEXT
+    shared.publish("note_pinned", note="a.md")
+    assert peer.notice()["params"]["uri"] == CONTEXT
+    shared.publish("note_unpinned", note="a.md")
+    assert peer.notice()["params"]["uri"] == CONTEXT
 
 
 @pytest.mark.parametrize("note", [None, "a.md"])  # with no note to read, the answer is there without a wait
@@ -220,9 +219,8 @@ def test_a_note_kept_from_agents_is_not_told_of(shared: Any, modern: Any) -> Non
     peer = modern(shared)
     current = listen(peer, "workspace://note/private.md", CURRENT)
     (shared.vault / "private.md").write_text("---\nworkspaced: private\n---\n# Secret\n\nAnother text.\n")
-    with shared.connect() as client:
-        client.call("workspaced/reconcile")
-        client.publish([{"type": "note_pinned", "data": {"note": "private.md"}}])
+    shared.reconcile()
+    shared.publish("note_pinned", note="private.md")
     assert told_meanwhile(shared, peer) == set()
     active(shared, "b.md")
     assert told_meanwhile(shared, peer) == {(CURRENT, current)}

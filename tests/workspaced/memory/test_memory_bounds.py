@@ -14,8 +14,8 @@ PLAN = "/memories/plan.md"
 GROWTH_BYTES_MAX = 12 * 1024 * 1024
 
 
-def test_a_file_has_a_bound_in_bytes(shared_memory: Any) -> None:
-    with shared_memory.connect("agent") as agent:
+def test_a_file_has_a_bound_in_bytes(daemon: Any) -> None:
+    with daemon(*FLAGS).connect("agent") as agent:
         path = "/memories/bytes.md"
         said(agent, "create", path, file_text="ü" * (MEMORY_FILE_BYTES_MAX // 2))
         assert refused(agent, "create", "/memories/b.md", file_text="ü" * MEMORY_FILE_BYTES_MAX) == "MEMORY_FULL"

@@ -21,3 +21,10 @@ def asked(daemon: Any) -> tuple[Any, list[list[str]]]:
         stood.append(runtime.asks(words))
     assert running.stop() == 0
     return running, stood
+
+
+@pytest.fixture
+def running(daemon: Any) -> Any:
+    made = daemon(notes=NOTES)
+    looks_at(made, "a.md")
+    return made

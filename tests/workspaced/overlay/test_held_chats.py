@@ -40,13 +40,6 @@ class Program:
 
 
 @pytest.fixture
-def running(daemon: Any) -> Any:
-    made = daemon(notes=NOTES)
-    looks_at(made, "a.md")
-    return made
-
-
-@pytest.fixture
 def program(running: Any) -> Program:
     return Program(running)
 

@@ -8,13 +8,6 @@ from support.overlaid_runtime import Runtime, looking_at, looks_at
 NOTES = {"a.md": "# A\n\nAlpha.\n", "b.md": "# B\n\nBeta.\n", "c.md": "# C\n\nGamma.\n"}
 
 
-@pytest.fixture
-def running(daemon: Any) -> Any:
-    made = daemon(notes=NOTES)
-    looks_at(made, "a.md")
-    return made
-
-
 def told_in_turns(chat: Runtime, *turns: tuple[str, str]) -> None:
     """The user looks at a note, and says words; the same answer each time."""
     for note, words in turns:

@@ -36,13 +36,8 @@ def test_what_the_user_has_before_them_is_that_of_the_moment_when_the_message_ca
     shared: Any, talk: Talk
 ) -> None:
     def looks_at(note: str, line: int, text: str) -> None:
-        chosen = {"note": note, "startLine": line, "endLine": line, "text": text}
-        actions = [
-            {"type": "active_note_set", "data": {"note": note}},
-            {"type": "selection_changed", "data": chosen},
-        ]
-        with shared.connect("editor") as editor:
-            editor.publish(actions)
+        shared.publish("active_note_set", note=note)
+        shared.publish("selection_changed", note=note, startLine=line, endLine=line, text=text)
 
     message = user("This?", {"kind": "active_note"}, {"kind": "selected_text"}, id=f"{talk.id}-m1")
     looks_at("b.md", 3, "Beta is blue.")

@@ -46,9 +46,8 @@ def make_world(daemon: Any, wrapper: tuple[str, ...] = ()) -> Any:
 
 def show_top(running: Any) -> None:
     """The editor shows a note of the vault."""
-    with running.connect("editor") as client:
-        client.publish([{"type": "active_note_set", "data": {"note": "top.md"}}])
-        client.call("workspaced/reconcile")
+    running.publish("active_note_set", note="top.md")
+    running.reconcile()
 
 
 @pytest.fixture(scope="module")

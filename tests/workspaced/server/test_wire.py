@@ -320,10 +320,9 @@ def test_idle_hostile_and_deaf_clients_do_not_keep_an_honest_one_waiting(shared:
     for each in attackers:
         each.start()
     try:
-        with shared.connect() as client:
-            assert client.call("workspaced/status")["queues"]["connections"] >= 201
-            for number in range(20):
-                client.publish([{"type": "active_note_set", "data": {"note": f"n{number}.md"}}])
+        assert shared.call("workspaced/status")["queues"]["connections"] >= 201
+        for number in range(20):
+            shared.publish("active_note_set", note=f"n{number}.md")
     finally:
         stop.set()
         for wire in (*idle, deaf):

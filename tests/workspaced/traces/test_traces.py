@@ -52,9 +52,8 @@ def call(client: Any, tool: str, traceparent: Any = None, **arguments: Any) -> A
 
 def tell(running: Any, session: str) -> None:
     """An agent is told of the workspace without asking."""
-    with running.connect() as client:
-        offered = client.call("workspaced/volunteer", {"client": "agent", "session": session, "event": "Prompt"})
-        assert client.call("workspaced/volunteer/confirm", {"token": offered["token"]})["recorded"]
+    offered = running.call("workspaced/volunteer", {"client": "agent", "session": session, "event": "Prompt"})
+    assert running.call("workspaced/volunteer/confirm", {"token": offered["token"]})["recorded"]
 
 
 def recorded(running: Any, kind: str, count: int) -> None:

@@ -38,11 +38,9 @@ def running(daemon: Callable[..., Any]) -> Any:
 
 
 def look_at(running: Any, note: str, text: str = "Dear diary, xyzzy zebra.") -> None:
-    with running.connect("editor") as client:
-        client.publish([{"type": "note_pinned", "data": {"note": note}}])
-        client.publish([{"type": "active_note_set", "data": {"note": note}}])
-        selection = {"note": note, "startLine": 5, "endLine": 5, "text": text}
-        client.publish([{"type": "selection_changed", "data": selection}])
+    running.publish("note_pinned", note=note)
+    running.publish("active_note_set", note=note)
+    running.publish("selection_changed", note=note, startLine=5, endLine=5, text=text)
 
 
 @pytest.mark.fault(row=67)
@@ -104,9 +102,7 @@ def test_whoever_watches_the_context_gets_no_notice_of_a_selection_in_such_a_not
 
 def test_the_past_shows_it_to_who_asks_alone(running: Any) -> None:
     running.ask("get_note_by_reference", reference="Diary.md")
-    with running.connect("person") as client:
-        client.call("workspaced/calls")
-        moment = client.call("workspaced/status")["seq"]
+    moment = running.events()[-1]["seq"]
     then = running.ask("get_note_by_reference", reference="Diary.md", at=moment)
     assert "xyzzy" in then["data"]["content"]
     assert not running.ask("get_related_notes", reference="Diary.md", at=moment)["success"]

@@ -18,10 +18,9 @@ NOTES = {
 
 
 def look_at(running: Any, *notes: str) -> None:
-    with running.connect("editor") as client:
-        for note in notes:
-            client.publish([{"type": "note_pinned", "data": {"note": note}}])
-            client.publish([{"type": "active_note_set", "data": {"note": note}}])
+    for note in notes:
+        running.publish("note_pinned", note=note)
+        running.publish("active_note_set", note=note)
 
 
 def context(client: Any) -> dict[str, Any]:
@@ -30,9 +29,8 @@ def context(client: Any) -> dict[str, Any]:
 
 
 def status_of(running: Any) -> dict[str, Any]:
-    with running.connect("onlooker") as client:
-        status: dict[str, Any] = client.call("workspaced/status")
-        return status
+    status: dict[str, Any] = running.call("workspaced/status")
+    return status
 
 
 # -- withheld notes --
@@ -98,9 +96,8 @@ def test_a_client_is_shown_all_until_it_is_said_otherwise_of_it_or_of_all_that_a
 
 def test_levels_last_and_are_replayed(daemon: Any) -> None:
     running = daemon(notes=NOTES)
-    with running.connect() as client:
-        client.call("workspaced/share", {"client": "agent", "level": "names"})
-        client.call("workspaced/share", {"client": "*", "level": "none"})
+    running.call("workspaced/share", {"client": "agent", "level": "names"})
+    running.call("workspaced/share", {"client": "*", "level": "none"})
     running.kill()
     running.restart()
     with running.connect("agent") as client:

@@ -32,13 +32,11 @@ IGNORE = ".workspacedignore"
 
 def show(running: Any, *notes: str, select: str | None = None) -> None:
     """An editor pins the notes and looks at the last one, with a selection in it where `select` is its text."""
-    with running.connect("editor") as client:
-        for note in notes:
-            client.publish([{"type": "note_pinned", "data": {"note": note}}])
-            client.publish([{"type": "active_note_set", "data": {"note": note}}])
-        if select is not None:
-            lines = {"startLine": 1, "endLine": 1}
-            client.publish([{"type": "selection_changed", "data": {"note": notes[-1], **lines, "text": select}}])
+    for note in notes:
+        running.publish("note_pinned", note=note)
+        running.publish("active_note_set", note=note)
+    if select is not None:
+        running.publish("selection_changed", note=notes[-1], startLine=1, endLine=1, text=select)
 
 
 def heard(running: Any) -> str:
@@ -59,8 +57,7 @@ def heard(running: Any) -> str:
 
 
 def pinned(running: Any) -> list[str]:
-    with running.connect("agent") as client:
-        return [each["id"] for each in client.tool("get_workspace_context")["data"]["pinnedNotes"]]
+    return [each["id"] for each in running.ask("get_workspace_context")["data"]["pinnedNotes"]]
 
 
 def lose_index(running: Any) -> None:
@@ -99,11 +96,10 @@ def test_each_note_that_the_log_names_is_looked_at_once_and_again_when_that_chan
     running = daemon(notes={**NOTES, "diary.md": PRIVATE})
     show(running, "n1.md", "diary.md")
     pinned(running)
-    with running.connect() as client:
-        (running.vault / "n1.md").write_text(PRIVATE)
-        client.call("workspaced/reconcile")
-        (running.vault / "n1.md").write_text("# Open\n")
-        client.call("workspaced/reconcile")
+    (running.vault / "n1.md").write_text(PRIVATE)
+    running.reconcile()
+    (running.vault / "n1.md").write_text("# Open\n")
+    running.reconcile()
     running.stop()
     events: list[Any] = []
     replay(running.data, each=events.extend)
@@ -134,16 +130,14 @@ def test_an_empty_folder_where_the_vault_was_shows_nothing_that_its_rules_withhe
     running.vault.mkdir()
     running.start()
     assert not any(each in heard(running) for each in HEARD)
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
-        degraded = client.call("workspaced/status")["degraded"]
+    running.reconcile()
+    degraded = running.call("workspaced/status")["degraded"]
     assert not any(each in heard(running) for each in HEARD)
     assert any("accept-rules" in each for each in degraded), degraded
     running.vault.rmdir()
     (running.root / "elsewhere").rename(running.vault)
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
-        assert client.call("workspaced/status")["degraded"] == []
+    running.reconcile()
+    assert running.call("workspaced/status")["degraded"] == []
     assert pinned(running) == ["n1.md"]
 
 
@@ -158,9 +152,8 @@ def test_an_agents_status_counts_what_is_wrong_and_names_nothing(
     os.mkfifo(running.vault / "Diary of a spy.md")
     (running.vault / os.fsdecode(b"diary \xff.md")).write_text("x")
     running.start()
-    with running.connect("person") as client:
-        client.call("workspaced/reconcile")
-        named = json.dumps(client.call("workspaced/status"))
+    running.reconcile()
+    named = json.dumps(running.call("workspaced/status"))
     assert "Diary of a spy" in named
     for peer in (modern(running), handshake(running)):
         peer.result("tools/list")  # by which the connection is one of MCP
@@ -330,10 +323,8 @@ MOVING = {"uptimeS", "seq", "asOfSeq", "clock", "recording", "sharing"}
 def found_withheld(running: Any, note: str) -> list[str]:
     """The notes that the log says are withheld, once this one is among them."""
     withheld: list[str] = []
-    with running.connect("person") as client:
-        while note not in withheld:
-            found = client.call("workspaced/log", {"from": 1, "limit": 1_000, "types": ["note_withheld"]})
-            withheld = [each["data"]["note"] for each in found["events"]]
+    while note not in withheld:
+        withheld = [each["data"]["note"] for each in running.events("note_withheld")]
     return withheld
 
 
