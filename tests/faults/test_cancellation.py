@@ -157,9 +157,6 @@ def test_row_22_cancelled_at_any_await_the_event_is_there_or_not_and_a_retry_mak
     folded(session)
 
 
-# -- in the client --
-
-
 @pytest.mark.fault(row=22)
 @pytest.mark.parametrize("large", [False, True], ids=["a line", "more than a socket takes at once"])
 async def test_row_22_a_client_whose_publish_is_cancelled_at_any_await_goes_on_and_a_retry_makes_it_one(

@@ -224,10 +224,7 @@ def published_at_last(client: Any, action: dict[str, Any]) -> int:
 @pytest.mark.fault(row=60)
 @pytest.mark.parametrize("before", ["killed", "torn", "stopped", "new"])
 def test_row_60_a_start_on_a_full_disk_answers_and_records_once_there_is_room(
-    small_disk: Any,
-    daemon: Any,
-    tmp_path: Path,
-    before: str,
+    small_disk: Any, daemon: Any, tmp_path: Path, before: str
 ) -> None:
     running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
     running.data = small_disk("size=64k")
@@ -279,9 +276,6 @@ def test_row_60_a_start_on_a_full_disk_answers_and_records_once_there_is_room(
     assert not any(event.id == "refused" for event in events)
 
 
-# -- 16: descriptors --
-
-
 @pytest.mark.fault(row=16)
 def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goes_on(daemon: Any) -> None:
     running = daemon("--no-watch", start=False)
@@ -312,9 +306,6 @@ def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goe
     while client.call("workspaced/status")["queues"]["connections"] > 1:
         assert time.monotonic() < deadline
     verified(running, acknowledged)
-
-
-# -- 17, 25: a slow disk --
 
 
 @pytest.mark.fault(row=17)

@@ -41,9 +41,6 @@ SEGMENT_BYTES_MAX = 20_000
 FIRST_ACK_TIMEOUT_S = 60.0
 
 
-# -- in the forked writer --
-
-
 def write_until_killed(root: Path, number: int, out: int) -> None:
     """Several clients publish, each waiting for its answer before it sends again."""
     journal = open_journal(RealDisk(root), version="t", segment_bytes_max=SEGMENT_BYTES_MAX)

@@ -133,9 +133,6 @@ def test_row_21_a_question_about_the_past_that_takes_long_does_not_keep_it_from_
     record_property("stop_s", round(time.monotonic() - before, 3))
 
 
-# -- 22 --
-
-
 @pytest.mark.fault(row=22)
 def test_row_22_of_a_client_that_vanishes_the_event_is_there_or_not_and_a_retry_makes_it_one(daemon: Any) -> None:
     running = daemon("--no-watch")
@@ -167,9 +164,6 @@ def test_row_22_of_a_client_that_vanishes_the_event_is_there_or_not_and_a_retry_
     assert all(was for name, was in before_it.items() if int(name[5:]) % 4 == 2)
 
 
-# -- 23 --
-
-
 @pytest.mark.fault(row=23)
 def test_row_23_of_one_id_sent_at_once_with_other_data_one_is_recorded_also_after_restarts(daemon: Any) -> None:
     running = daemon("--no-watch")
@@ -197,9 +191,6 @@ def test_row_23_of_one_id_sent_at_once_with_other_data_one_is_recorded_also_afte
             assert raised.value.code == "CONFLICT" and raised.value.details["seq"] == seq
         events = verified(running, acknowledged)
         assert not any(getattr(event.data, "note", None) == "new.md" for event in events), "half a batch was kept"
-
-
-# -- 24 --
 
 
 DEAF, EACH = 20, 50
@@ -247,9 +238,6 @@ def test_row_24_a_thousand_subscribers_that_never_read_cost_what_their_connectio
     record_property("allowed_mib", round(allowed / MEGABYTE))
     assert peak - memory < allowed
     verified(running, acknowledged)
-
-
-# -- 25 --
 
 
 @pytest.mark.fault(row=25)

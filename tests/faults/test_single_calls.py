@@ -99,9 +99,6 @@ def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(fa
     verified(running, acknowledged)
 
 
-# -- blobs --
-
-
 @pytest.mark.fault(row=61)
 @pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename", "fsync", "mkdir"])
 @pytest.mark.parametrize(("error", "code"), [(errno.EIO, "BLOB_FAILED"), (errno.ENOSPC, "DISK_FULL")])
@@ -122,9 +119,6 @@ def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the
     assert len(blob_files(running)) == 2
     running.restart()
     verified(running, acknowledged)
-
-
-# -- calls that are interrupted without end --
 
 
 @pytest.mark.fault(row=61)
@@ -161,9 +155,6 @@ def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_tim
     plan.clear()
     running.start()
     verified(running, acknowledged)
-
-
-# -- a sample of what `make faults` runs whole --
 
 
 @pytest.mark.fault(row=61)

@@ -65,9 +65,6 @@ def failure(vault: Vault, note: str) -> str:
     return found.code
 
 
-# -- 32: out of the vault (31: tests/workspaced/server/test_paths_outside.py) --
-
-
 @pytest.mark.fault(row=32)
 @pytest.mark.thorough
 def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
@@ -244,9 +241,6 @@ def test_row_37_front_matter_bombs_leave_the_note_served_or_without_end_withhold
         served, broken, bounded, title = told[f"{name}.md"]
         assert (served, bounded, title) == (True, True, "Heading") and (broken or name in WHOLE), name
         assert told[f"{name} open.md"][:2] == [True, True], name
-
-
-# -- 35: bytes --
 
 
 @pytest.mark.fault(row=35)

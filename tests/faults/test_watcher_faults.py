@@ -260,9 +260,6 @@ async def test_row_32_the_watcher_looks_at_nothing_behind_a_symlink(
     assert asked == [({str(path), str(path / "in")}, False)]
 
 
-# -- 39: the root --
-
-
 @pytest.mark.fault(row=39)
 @pytest.mark.parametrize("how", ["removed", "moved", "swapped"])
 async def test_row_39_a_root_made_anew_is_noticed_without_ghosts(how: str, tmp_path: Path) -> None:

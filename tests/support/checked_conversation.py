@@ -17,13 +17,7 @@ from support import prompt_reader as r
 from support import provider_bodies as bodies
 
 LAYERS = ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER")
-BREAKS = (
-    "context_folded",
-    "message_replaced",
-    "message_removed",
-    "conversation_started",
-    "summary_set",
-)
+BREAKS = ("context_folded", "message_replaced", "message_removed", "conversation_started", "summary_set")
 """Only what these tell may change what was sent."""
 IN_USE_TURNS = 10
 """A fold keeps the notes of so many turns; those of LATEST_TURNS also where the window is tight."""
@@ -219,8 +213,6 @@ class Talk:
                 if event["type"] == "context_folded":
                     self._is_folded = True
                     self.folds.append(event["data"]["reason"])
-
-    # -- the end --
 
     def finish(self) -> None:
         """The daemon is killed, the vault is gone, and every prompt and body is made again from the log alone."""

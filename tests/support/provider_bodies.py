@@ -101,12 +101,7 @@ def of_body(shape: str, body: dict[str, Any]) -> Read:
         AssertionError: it would refuse it: roles do not alternate, a message is empty, a call is not answered by
             the next message, a result answers no call, there are more than four breakpoints.
     """
-    readers = {
-        "openai": _of_openai,
-        "responses": _of_responses,
-        "anthropic": _of_anthropic,
-        "gemini": _of_gemini,
-    }
+    readers = {"openai": _of_openai, "responses": _of_responses, "anthropic": _of_anthropic, "gemini": _of_gemini}
     made: Read = readers[shape](body)
     _check_pairs(made.messages)
     return made

@@ -98,11 +98,7 @@ def test_keeping_again_counts_as_use_after_an_hour(tmp_path: Path) -> None:
 # -- forgetting --
 
 
-@given(
-    ages_s=st.lists(st.integers(0, 400), min_size=1, max_size=12),
-    room=st.integers(0, 13),
-    lengths=st.data(),
-)
+@given(ages_s=st.lists(st.integers(0, 400), min_size=1, max_size=12), room=st.integers(0, 13), lengths=st.data())
 def test_of_many_the_last_used_stay_and_fit(
     ages_s: list[int], room: int, lengths: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

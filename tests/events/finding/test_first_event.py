@@ -110,8 +110,7 @@ class TestAnExpression:
         assert moved == [3, 6]
 
     @pytest.mark.parametrize(
-        ("text", "position"),
-        [("pinnedNotes[0", 13), ("a b", 2), ("'open", 0), ("seq > 3", 6)],
+        ("text", "position"), [("pinnedNotes[0", 13), ("a b", 2), ("'open", 0), ("seq > 3", 6)]
     )
     def test_that_does_not_parse_is_refused_and_says_where(self, text: str, position: int) -> None:
         with pytest.raises(InvalidArgument) as caught:

@@ -11,13 +11,7 @@ from support.golden_log import EVERY
 from support.profiles import examples
 from support.random_log import event_of
 
-from workspaced_events.errors import (
-    ActionError,
-    BatchTooLarge,
-    InvalidArgument,
-    OutsideVault,
-    WorkspacedError,
-)
+from workspaced_events.errors import ActionError, BatchTooLarge, InvalidArgument, OutsideVault, WorkspacedError
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit, parse_actions
 from workspaced_events.limits import (

@@ -101,9 +101,7 @@ def desk() -> Desk:
 
 def active(note: str, event_id: str | None = None, vault: str | None = None) -> Action:
     return Action(
-        c.ActiveNoteSet(NoteId(note)),
-        EventId(event_id) if event_id else None,
-        VaultId(vault) if vault else None,
+        c.ActiveNoteSet(NoteId(note)), EventId(event_id) if event_id else None, VaultId(vault) if vault else None
     )
 
 

@@ -228,8 +228,6 @@ class TestAGlobOfFiles:
         assert without([opened], A) == [opened]
 
 
-# -- a data directory --
-
 SECRET, MOVED, OTHER = NoteId("keep/Geheimplan-Falke.md"), NoteId("archive/Falkennest-77.md"), NoteId("other.md")
 CANARIES = ("geheimplan", "falkennest", "deckname", "zugvogel", "flugroute")
 UNKNOWN = b'{"type":"note_starred","seq":%d,"id":"n","time":"%s","source":"ui","vault":"v","data":{"note":"%s"}}'

@@ -25,12 +25,7 @@ from workspaced_events.projections.insertions import INSERTION_TYPES, Insertion
 from workspaced_events.projections.note_visibility import without_visibility
 from workspaced_events.projections.peers import Peers
 from workspaced_events.projections.workspace_fold import fold_all
-from workspaced_events.projections.workspace_state import (
-    EMPTY,
-    VaultState,
-    WorkspaceState,
-    client_key,
-)
+from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState, client_key
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
@@ -67,9 +62,6 @@ def unknown_event(data: bytes, seq: int = 1) -> Event:
 
 def time_at(seq: int) -> str:
     return f"2026-01-01T00:{seq // 60:02}:{seq % 60:02}.000000Z"
-
-
-# -- pseudonyms --
 
 
 class TestAPseudonym:

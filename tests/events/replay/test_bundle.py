@@ -205,13 +205,7 @@ def test_a_bundle_is_a_zip_file_that_other_programs_read(part: Slice) -> None:
     with zipfile.ZipFile(io.BytesIO(bundled(part, [NAME]))) as file:
         assert file.testzip() is None
         assert {entry.date_time for entry in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-        assert set(file.namelist()) == {
-            "manifest.json",
-            "state.json",
-            "visits.json",
-            "log.jsonl",
-            f"blobs/{NAME}",
-        }
+        assert set(file.namelist()) == {"manifest.json", "state.json", "visits.json", "log.jsonl", f"blobs/{NAME}"}
         assert file.read("log.jsonl") == b"".join(export_lines("log-1", part.events))
         manifest = json.loads(file.read("manifest.json"))
     assert manifest == {

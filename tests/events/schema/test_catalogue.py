@@ -13,15 +13,8 @@ from support.profiles import examples
 
 from workspaced_events.errors import ActionError, InvalidArgument, OutsideVault
 from workspaced_events.ids import COMPONENT_BYTES_MAX, EventId, VaultId, is_markdown, note_id
-from workspaced_events.limits import (
-    NOTE_ID_CHARS_MAX,
-)
-from workspaced_events.schema.catalogue import (
-    CATALOGUE,
-    ENTRY_OF,
-    Data,
-    UnknownEvent,
-)
+from workspaced_events.limits import NOTE_ID_CHARS_MAX
+from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Data, UnknownEvent
 from workspaced_events.schema.codec import decode_event, encode_event
 
 SHA256 = "0123456789abcdef" * 4
@@ -66,9 +59,6 @@ def event_with(name: str, data: Data, *, seq: int = 7, vault: VaultId | None = N
 
 def data_of(name: str, wire: dict[str, Any]) -> Data:
     return msgspec.json.decode(msgspec.json.encode(wire), type=CATALOGUE[name].data)
-
-
-# -- names, keys --
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -121,9 +111,6 @@ def test_an_event_of_an_unknown_type_or_with_unknown_data_is_kept_as_it_is() -> 
 def test_an_optional_field_more_of_a_newer_version_still_reads() -> None:
     data = msgspec.json.decode(b'{"note": "a.md", "colour": "red"}', type=CATALOGUE["note_pinned"].data)
     assert data == data_of("note_pinned", {"note": "a.md"})
-
-
-# -- data that is refused; test_actions.py has what a UI publishes --
 
 
 @pytest.mark.parametrize(
@@ -192,16 +179,7 @@ INVALID = [
     "\u0958" * ((COMPONENT_BYTES_MAX - 3) // 3) + ".md",
 ]
 
-NO_MARKDOWN = [
-    "a",
-    "a.txt",
-    "a.mdx",
-    "amd",
-    "a.md ",
-    "a.md#heading",
-    "a.ｍｄ",
-    " ",
-]
+NO_MARKDOWN = ["a", "a.txt", "a.mdx", "amd", "a.md ", "a.md#heading", "a.ｍｄ", " "]
 """Paths of files that only a vault can say belong to it."""
 
 GOOD = [

@@ -11,13 +11,7 @@ from support.profiles import examples
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX
 from workspaced_tools.notes import markdown
-from workspaced_tools.notes.markdown import (
-    Link,
-    link_contexts,
-    parse_markdown,
-    title_and_tags,
-    word_count,
-)
+from workspaced_tools.notes.markdown import Link, link_contexts, parse_markdown, title_and_tags, word_count
 from workspaced_tools.notes.note import Note, StatKey
 
 

@@ -15,8 +15,6 @@ from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined, messa
 from workspaced_tools.prompts.model.token_estimate import Estimator
 from workspaced_tools.prompts.model.types import Artifact, Block, ChatMessage, Provided
 
-# -- what the model is sent --
-
 
 def test_all_kinds_of_a_turns_context_stand_in_one_order() -> None:
     chat = Talk()
@@ -52,9 +50,6 @@ def test_all_kinds_of_a_turns_context_stand_in_one_order() -> None:
     assert places == sorted(places)
 
 
-# -- where pins go --
-
-
 def test_where_there_are_only_carriers_pins_come_before_all_else() -> None:
     chat = Talk()
     chat.answer("", "one")
@@ -70,9 +65,6 @@ def test_where_there_are_only_carriers_pins_come_before_all_else() -> None:
     assert last[2].text == "And this."
 
 
-# -- what cannot be assembled --
-
-
 def test_a_turn_of_another_conversation_or_version_or_of_no_message_is_refused() -> None:
     chat = Talk()
     turn = chat.turn(chat.say("1"))
@@ -85,8 +77,6 @@ def test_a_turn_of_another_conversation_or_version_or_of_no_message_is_refused()
             assemble(chat.now, wrong, chat.texts)
 
 
-# -- the user's words --
-
 words = st.text(alphabet="ab \n", max_size=12)
 
 
@@ -98,9 +88,6 @@ def test_whatever_is_said_the_instruction_ends_the_words(said: str, composer: st
     add_words(sheet, message, settings, "chat", {"m": said, "c": composer}.__getitem__)
     assert [entry.id for entry in sheet.entries] == ["m", "composer"]
     assert joined(sheet.segments) == "\n\n".join(filter(None, (said.strip(" \n"), composer.strip(" \n"))))
-
-
-# -- the text of a layer --
 
 
 @pytest.mark.parametrize(

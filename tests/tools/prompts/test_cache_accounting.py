@@ -6,9 +6,7 @@ import pytest
 from support.conversation import ConversationLog
 
 from workspaced_events.ids import ConversationId, MessageId
-from workspaced_events.projections.conversations import (
-    PROMPTS_MAX,
-)
+from workspaced_events.projections.conversations import PROMPTS_MAX
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.ports.manifest import Manifest
 from workspaced_tools.prompts.audit import cache_accounting as account_of

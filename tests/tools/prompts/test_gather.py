@@ -104,18 +104,12 @@ def test_each_thing_is_there_once_where_it_came_first_and_none_spoils_another(
     assert list(world.gather().artifacts) == list(alone.values())
 
 
-# -- the active note --
-
-
 def test_of_many_images_the_rest_is_one_failure(make_world: Any) -> None:
     world = make_world({"n.md": "".join(f"![[{at}.png]]\n" for at in range(IMAGES_LOOKED_AT_MAX + 3))})
     world.says(world.attachment("active_note", "n.md"))
     _, *images, rest = world.gather().artifacts
     assert len(images) == IMAGES_LOOKED_AT_MAX
     assert (rest.kind, rest.failed) == ("image", "TOO_MANY") and rest.title.startswith("3 more")
-
-
-# -- selected text --
 
 
 def test_selected_text_is_what_was_given_else_what_is_selected_never_another_selection(world: Any) -> None:
@@ -175,9 +169,6 @@ def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes_and_else_it_fails
         assert codes(world.gather()) == ["IMAGE_NOT_READ"]
 
 
-# -- limits --
-
-
 def test_a_text_beyond_the_limit_fails_and_one_at_it_does_not(make_world: Any) -> None:
     full = "é" * ATTACHED_CHARS_MAX
     world = make_world({"full.md": full, "over.md": f"{full}x"})
@@ -193,9 +184,6 @@ def test_a_text_beyond_the_limit_fails_and_one_at_it_does_not(make_world: Any) -
     assert turn.artifacts[1].title == "over"
 
 
-# -- vaults --
-
-
 @pytest.mark.parametrize("vault", ["other", None])
 def test_in_another_vault_and_in_none_only_what_was_given_is_there(world: Any, vault: str | None) -> None:
     world.conversation = replace(world.conversation, vault=VaultId(vault) if vault else None)
@@ -206,9 +194,6 @@ def test_in_another_vault_and_in_none_only_what_was_given_is_there(world: Any, v
     turn = world.gather()
     assert codes(turn) == [*["NO_ACTIVE_VAULT"] * len(kinds), None]
     assert [each.failed for each in turn.provided] == ["NO_ACTIVE_VAULT", None]
-
-
-# -- the turn --
 
 
 def test_an_unknown_message_is_refused(world: Any) -> None:
@@ -358,6 +343,3 @@ def test_a_selection_of_a_withheld_note_leaves_neither_its_name_nor_a_hash_of_it
     world.says(Attachment("selected_text", place, world.keep(b"canary text"), resolved=True))
     [found] = world.gather().artifacts
     assert found == Artifact("selected_text", "", "selected_text", failed="NO_SELECTION")
-
-
-# -- what stands around selected text --

@@ -102,8 +102,6 @@ def test_as_many_whole_notes_as_have_room_then_names(world: Any, kind: Any, toke
     assert provide(Provider("p", kind), world.reading(pinned_tokens=tokens)) == found
 
 
-# -- what was looked at --
-
 EVERY = [
     Provider("t", "text", text_sha256="0" * 64),
     Provider("n", "note", NoteId("plan.md")),
@@ -125,9 +123,6 @@ def test_what_was_looked_at_is_told(world: Any) -> None:
     }
 
 
-# -- names are untrusted --
-
-
 @pytest.mark.parametrize(
     ("path", "title"),
     [
@@ -144,9 +139,6 @@ def test_a_name_stays_in_its_line(make_world: Any, path: str, title: str) -> Non
         text = world.texts(found.text_sha256)
         assert len(text.splitlines()) == 1
         assert not {"<", ">", '"', "\u202e", "\u200b"} & set(text)
-
-
-# -- failures --
 
 
 @pytest.mark.parametrize(

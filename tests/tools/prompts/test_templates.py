@@ -75,9 +75,6 @@ def test_a_file_that_is_too_large_or_no_text_or_a_folder_is_an_error(
         template_named("mine", tmp_path)
 
 
-# -- what they are rendered over --
-
-
 def test_a_template_sees_the_request() -> None:
     body = rendered(
         '{"all": [{% for m in request.messages %}{% for p in m.content %}'

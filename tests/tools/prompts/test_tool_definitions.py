@@ -8,12 +8,7 @@ import pytest
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.openai import OPENAI
 from workspaced_tools.prompts.providers.provider import OWN, Definition
-from workspaced_tools.prompts.providers.tool_definitions import (
-    DEPTH_MAX,
-    SATISFY,
-    Definitions,
-    definitions_of,
-)
+from workspaced_tools.prompts.providers.tool_definitions import DEPTH_MAX, SATISFY, Definitions, definitions_of
 
 SCHEMA = {
     "type": "object",
@@ -130,14 +125,7 @@ def test_what_a_provider_refuses_at_the_top_of_a_schema_its_description_says(key
 
 
 @pytest.mark.parametrize(
-    ("name", "fits"),
-    [
-        ("a.b-C_1", True),
-        ("x" * 64, True),
-        ("x" * 65, False),
-        ("$top", False),
-        ("", False),
-    ],
+    ("name", "fits"), [("a.b-C_1", True), ("x" * 64, True), ("x" * 65, False), ("$top", False), ("", False)]
 )
 def test_anthropic_refuses_names_of_properties_so_they_are_left_out(name: str, fits: bool) -> None:
     properties: dict[str, Any] = {"n": {"type": "object", "properties": {name: {}}}, name: {"type": "string"}}

@@ -101,10 +101,7 @@ QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
         for each in ("b", "[[Twin]]", "[[b#Beta|x]]", "[a](a.md)", "[[#A]]", "nothing like", "../a", "\0")
         for source in ("a.md", "two/Twin", "old.md", "gone.md", "../x.md")
     ],
-    LinkTargets: [
-        LinkTargets(A, ["b", "Nowhere", "one/Twin.md"]),
-        LinkTargets(GONE, []),
-    ],
+    LinkTargets: [LinkTargets(A, ["b", "Nowhere", "one/Twin.md"]), LinkTargets(GONE, [])],
     Images: [Images(NoteId("pictures.md")), Images(A), Images(GONE)],
     Outline: [Outline(NoteId("code/f.py")), Outline(NoteId("code/data.bin")), Outline(A), Outline(GONE)],
     Incoming: [Incoming(A, 1), Incoming(A, 100), Incoming(GONE, 5)],
@@ -152,15 +149,11 @@ class Kept:
 
 
 def recorder_over(
-    vault: Any = None,
-    history: HistoryPort | None = None,
-    past: PastPort | None = None,
-    level: Sharing = "all",
+    vault: Any = None, history: HistoryPort | None = None, past: PastPort | None = None, level: Sharing = "all"
 ) -> ViewRecorder:
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
     return ViewRecorder(
-        shared_view(state, NOW, vault, history, past, level=level, withheld=lambda _note: False),
-        state,
+        shared_view(state, NOW, vault, history, past, level=level, withheld=lambda _note: False), state
     )
 
 
@@ -233,8 +226,7 @@ def test_a_recording_gives_the_visits_that_were_shared(visits: list[Visit], gone
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
     withheld = {f"{name}.md" for name in gone}
     recorder = ViewRecorder(
-        shared_view(state, NOW, None, Visited(visits), level="all", withheld=withheld.__contains__),
-        state,
+        shared_view(state, NOW, None, Visited(visits), level="all", withheld=withheld.__contains__), state
     )
     shared = recorder.view.vault.ask(Visits())
     [exchange] = read_recording(recorded(recorder, "agent", Kept().keep), "it").asked
@@ -282,8 +274,6 @@ def test_of_other_errors_only_that_there_was_one_is_kept() -> None:
     with pytest.raises(Exception, match="ValueError"):
         RecordedVault(Kept().answers(recorder)).ask(NoteCount())
 
-
-# -- the texts --
 
 versions = st.one_of(
     st.binary(max_size=200),

@@ -190,8 +190,6 @@ def test_a_call_that_no_tool_was_run_for_is_refused_again(world: World, error: T
     assert world.again(called_of("get_current_note", {}, payload), refused(raised(error), "agent")) == payload
 
 
-# -- arguments of every kind --
-
 values = st.recursive(
     st.none()
     | st.booleans()

@@ -42,10 +42,7 @@ def test_an_ambiguous_name_gives_candidates_with_workspace_members_first(ask: Ca
     result = ask("Log", state=make_state(pins=("b/log.md",)))
     assert (result["success"], result["code"]) == (False, "AMBIGUOUS_REFERENCE")
     assert result["data"] == {
-        "candidates": [
-            {"id": "b/log.md", "title": "Log"},
-            {"id": "a/log.md", "title": "Log"},
-        ],
+        "candidates": [{"id": "b/log.md", "title": "Log"}, {"id": "a/log.md", "title": "Log"}]
     }
     assert "path" in result["message"]
 

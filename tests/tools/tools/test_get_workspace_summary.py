@@ -87,12 +87,7 @@ def test_of_an_empty_workspace_everything_is_there_and_empty(ask: Call) -> None:
     assert result["data"] == {
         "counts": {
             "inVault": {"notes": 0, "links": 17},
-            "inWorkspace": {
-                "pinnedCount": 0,
-                "temporaryTabsCount": 0,
-                "recentNotes": 0,
-                "missingNotes": 0,
-            },
+            "inWorkspace": {"pinnedCount": 0, "temporaryTabsCount": 0, "recentNotes": 0, "missingNotes": 0},
             "inPinsAndActiveNote": {"brokenLinks": 0, "ambiguousLinks": 0},
             "inHistory": {"visits": 0, "visitedNotes": 0},
         },

@@ -124,11 +124,7 @@ def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     killed: list[int] = []
 
     def kill(these: Watched, batch: Batch) -> None:
-        now = {
-            "at once": True,
-            "at the report": batch.report is not None,
-            "among the texts": bool(batch.texts),
-        }
+        now = {"at once": True, "at the report": batch.report is not None, "among the texts": bool(batch.texts)}
         if now[when] and not killed:
             killed.extend(these.pids)
             for pid in killed:

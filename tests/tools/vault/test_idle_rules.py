@@ -32,7 +32,7 @@ IDLE = [
     "~/vault/secret.md",
 ]
 MATCH = [
-    *["secret.md", "/priv", "priv/", "**/x.md", "keep/**", "*.md", "!a.md", "a\\ b.md", "\\{c,d}.md", "{c,d}.md"],
+    *["secret.md", "/priv", "priv/", "**/x.md", "keep/**", "*.md", "!a.md", "a\\ b.md", "\\{c,d}.md", "{c,d}.md"]
 ]
 
 

@@ -104,9 +104,6 @@ def test_at_most_four_are_shown_and_those_that_cannot_be_take_no_place_of_others
     assert seen(make_vault({"n.md": many + "![[0.png]]", "0.png": PNG})) == ["IMAGE_NOT_FOUND"] * 16
 
 
-# -- following the files --
-
-
 def test_a_file_that_is_gone_gives_way_to_the_next_one_of_its_name(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG, "x/a.png": OTHER})
     (vault.root.path / "a.png").unlink()

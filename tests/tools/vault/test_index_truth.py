@@ -140,8 +140,6 @@ class World:
         kept.rename(self.cache)
         self.vault = self.opened()
 
-    # -- the end --
-
     def compare(self) -> None:
         """The index, once it was reconciled, is one made from scratch."""
         self.reconcile()

@@ -63,9 +63,6 @@ class Notes:
         self.visibility.searched(self.now_s if begun_s is None else begun_s, is_there)
 
 
-# -- versions --
-
-
 @pytest.mark.parametrize("age_s", [0.0, 3_600.0])
 @pytest.mark.parametrize("known", ["by the log", "by a former index", "as it was read"])
 def test_what_was_private_is_shown_only_once_our_own_clock_has_seen_it_rest(age_s: float, known: str) -> None:
@@ -118,9 +115,6 @@ def test_a_finding_moves_with_its_note_which_is_no_less_withheld_under_its_new_p
     assert notes.level(notes.stat(0, age_s=100), Level.ON_REQUEST, note=B) is Level.NEVER
 
 
-# -- notes that are missing --
-
-
 def test_a_note_that_was_shown_and_is_missing_is_hidden_until_it_was_searched_for() -> None:
     notes = Notes(a=SHOWN, b=SHOWN)
     assert notes.visibility.is_missing(A) and notes.visibility.is_missing(A)
@@ -137,8 +131,6 @@ def test_a_note_that_was_shown_and_is_missing_is_hidden_until_it_was_searched_fo
     notes.searched()
     assert not notes.visibility.is_missing(A), "nobody asked for it, and the search did not meet it"
 
-
-# -- together --
 
 STEP = st.tuples(
     st.sampled_from(["write", "write private", "write empty", "delete", "look", "search", "wait"]),
@@ -177,9 +169,6 @@ def test_whatever_happens_a_private_version_is_never_followed_by_an_unsettled_on
                 rested_s = notes.now_s - first_seen_s
                 assert rested_s >= (SETTLE_S if stat.size else SETTLE_EMPTY_S)
                 was_private = False
-
-
-# -- for explicit requests only --
 
 
 @example([("write", Level.ON_REQUEST), ("saw", None), ("gone", None), ("saw", None)])

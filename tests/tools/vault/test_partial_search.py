@@ -74,11 +74,7 @@ def test_those_that_hold_all_come_first_and_others_follow_where_they_are_few(mak
 
 def test_an_operator_holds_for_every_hit_and_what_is_quoted_comes_first(make_vault: MakeVault) -> None:
     vault = make_vault(
-        {
-            "a/one.md": "roses and oak #wood",
-            "a/two.md": "oak and stone",
-            "b/three.md": "oak, roses, thorns #wood",
-        }
+        {"a/one.md": "roses and oak #wood", "a/two.md": "oak and stone", "b/three.md": "oak, roses, thorns #wood"}
     )
     assert set(ids(search(vault, "oak roses pebbles moss"))) == {"a/one.md", "a/two.md", "b/three.md"}
     quoted = {str(hit.note.id): hit.missing for hit in search(vault, 'oak "roses" pebbles moss').hits}

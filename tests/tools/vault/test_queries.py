@@ -119,9 +119,6 @@ def test_a_phrase_is_within_one_name(make_vault: MakeVault) -> None:
         assert hits(vault, across) == [], across
 
 
-# -- an index that is behind --
-
-
 def test_a_note_that_is_gone_moved_or_private_now_is_not_shown(make_vault: MakeVault) -> None:
     files = {f"{name}.md": "apple #one [[z]]" for name in ("gone", "moved", "private", "kept")}
     vault = make_vault({**files, "z.md": "apple #one"})
@@ -227,8 +224,6 @@ def test_a_note_that_is_indexed_anew_during_the_answer_is_in_it(
     assert ask(vault) == before
     assert "b.md" in notes_of(before)
 
-
-# -- the notes of a folder, or with a tag --
 
 FOLDERS = {
     "b.md": "# Bee\n\n#x/y\n",

@@ -53,9 +53,6 @@ def opens(root: VaultRoot, path: str) -> bool:
     return True
 
 
-# -- globs --
-
-
 @pytest.mark.parametrize(
     ("globs", "expected"),
     [
