@@ -23,16 +23,7 @@ LINKING = [
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^()\s]+)\)|\b(?:src|srcset|href)=\"([^\"]+)\"")
 _MEANT = (
-    "view",
-    "turn",
-    "transcript",
-    "fold",
-    "library",
-    "rebase",
-    "manifest",
-    "withheld",
-    "clock",
-    "position",
+    *("view", "turn", "transcript", "fold", "library", "rebase", "manifest", "withheld", "clock", "position"),
     "recording",
 )
 
@@ -78,13 +69,8 @@ def test_every_page_whose_blocks_are_marked_is_run() -> None:
         name for name in page.ALL_PAGES if re.search(r"^<!-- (tested|file: )", page.Page(name).text, re.MULTILINE)
     }
     named = (
-        page.RUNTIME_PAGES,
-        page.REPLAY_PAGES,
-        page.PROXY_PAGES,
-        page.SESSION_PAGES,
-        page.FRAMEWORK_PAGES,
-        page.EVAL_PAGES,
-        page.SUMMARY_PAGES,
+        *(page.RUNTIME_PAGES, page.REPLAY_PAGES, page.PROXY_PAGES, page.SESSION_PAGES, page.FRAMEWORK_PAGES),
+        *(page.EVAL_PAGES, page.SUMMARY_PAGES),
     )
     assert marked == {name for names in named for name in names}
 

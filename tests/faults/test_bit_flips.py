@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from support.daemon import ANSWER_S, refusal
 
-from workspaced_events.blobs.durable import DurableBlobs, unpacked
+from workspaced_events.blobs.durable import DurableBlobs
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
@@ -139,37 +139,6 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
         assert time.monotonic() < deadline, "what could not be read at the start is not degraded"
 
 
-@pytest.mark.fault(row=9)
-def test_row_09_in_the_seal_of_a_segment_before_a_snapshot_it_is_noticed_by_verify_and_when_read_past(
-    daemon: Any,
-) -> None:
-    running = daemon("--no-watch", start=False)
-    make_past(running.data)
-    sealed, following = segments(running.data)[1:3]
-    content = sealed.read_bytes()
-    flip(sealed, (len(content) - 30) * 8)
-    running.start()
-    offset, last = line_start(content, len(content) - 30), int(following.stem) - 1
-    error = refusal(running.connect().call, "workspaced/log", {"from": last, "limit": 2})
-    assert (error.code, error.details["file"], error.details["offset"]) == (
-        "LOG_DAMAGED",
-        f"log/{sealed.name}",
-        offset,
-    )
-    done = running.cli("log", "verify", "--data-dir", str(running.data))
-    assert done.returncode != 0 and f"log/{sealed.name}" in done.stdout + done.stderr
-
-
-@pytest.mark.fault(row=9)
-def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_the_start(daemon: Any) -> None:
-    running = daemon("--no-watch", start=False)
-    events = make_past(running.data)
-    sealed = segments(running.data)[1]
-    flip(sealed, 30 * 8)
-    running.start()
-    check_read_only(running, events, sealed, 0)
-
-
 # -- what is scanned at the start --
 
 
@@ -204,46 +173,6 @@ def check_read_only(running: Any, events: list[Event], damaged: Path, offset: in
 
 
 # -- HEAD, and texts --
-
-
-@pytest.mark.fault(row=9)
-def test_row_09_in_head_the_daemon_serves_and_goes_on(daemon: Any) -> None:
-    running = daemon("--no-watch", start=False)
-    events = make_past(running.data)
-    head = running.data / "log" / "HEAD"
-    for bit in (5, 90 * 8, 256 * 8 + 40):
-        flip(head, bit)
-        running.start()
-        client = running.connect()
-        assert client.call("workspaced/status")["degraded"] == []
-        assert events_of(client)[: len(events)] == plain(events)
-        running.stop()
-
-
-@pytest.mark.fault(row=9)
-def test_row_09_in_a_text_it_is_named_and_the_text_is_never_served_wrong(daemon: Any) -> None:
-    running = daemon("--no-watch")
-    text = "the words of a message " * 400
-    client = running.connect()
-    start = {"provider": "p", "model": "m", "contextWindow": 100_000, "outputReserve": 100, "conversation": "c"}
-    client.call("workspaced/context/start", start)
-    client.call("workspaced/context/message", {"conversation": "c", "messages": [{"role": "user", "text": text}]})
-    assert text in client.call("workspaced/context/export", {"conversation": "c"})["text"]
-    running.stop()
-    blobs = [path for path in (running.data / "blobs").rglob("*") if path.is_file()]
-    [blob] = [path for path in blobs if b"the words of a message" in unpacked(path.read_bytes())]
-    whole = blob.read_bytes()
-    for bit in (0, 8 * 20, len(whole) * 8 - 1):
-        blob.write_bytes(whole)
-        flip(blob, bit)
-        running.start()
-        with running.wire() as wire:
-            wire.ask("workspaced/hello")
-            found = wire.ask("workspaced/context/export", {"conversation": "c"})
-        assert "error" in found or "the words" not in json.dumps(found["result"]), found
-        done = running.cli("log", "verify", "--data-dir", str(running.data))
-        assert done.returncode != 0 and blob.name in done.stdout + done.stderr
-        running.stop()
 
 
 @pytest.mark.fault(row=9)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from support.daemon import ANSWER_S
-from support.stored_texts import file_with
 
 from workspaced_events.blobs.durable import packed, read_blob
 from workspaced_events.log.disk import RealDisk
@@ -86,35 +85,6 @@ def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew_before_it_is
     client.publish([selected(TEXT, "again")])
     assert read_blob(RealDisk(running.data), "blobs", path.name) == TEXT.encode()
     assert client.call("workspaced/status")["degraded"] == []
-    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
-
-
-@pytest.mark.fault(row=49)
-def test_row_49_a_damaged_text_in_a_pack_is_named_with_its_pack_and_costs_no_other(daemon: Any) -> None:
-    running = daemon("--no-watch")
-    client = running.connect()
-    start = {"provider": "p", "model": "m", "contextWindow": 100_000, "outputReserve": 100, "conversation": "c"}
-    client.call("workspaced/context/start", start)
-    messages = [{"role": "user", "text": TEXT}, {"role": "user", "text": OTHER}]
-    client.call("workspaced/context/message", {"conversation": "c", "messages": messages})
-    assert running.stop() == 0
-    pack = file_with(running.data, TEXT.encode())
-    assert pack == file_with(running.data, OTHER.encode()) and pack.parent.name == "packs"
-    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
-    content = bytearray(pack.read_bytes())
-    content[20] ^= 1
-    pack.write_bytes(content)
-    said = json.loads(running.cli("log", "verify", "--data-dir", str(running.data), "--json").stdout)
-    assert said["ok"] is False
-    assert [each["file"] for each in said["blobs"]["damaged"]] == [str(pack.relative_to(running.data))]
-    running.start()
-    client = running.connect()
-    (problem,) = degraded(client, until=bool)
-    assert pack.name in problem
-    client.call("workspaced/context/start", {**start, "conversation": "d"})
-    client.call("workspaced/context/message", {"conversation": "d", "messages": messages})
-    assert client.call("workspaced/status")["degraded"] == []
-    assert TEXT in client.call("workspaced/context/export", {"conversation": "c"})["text"]
     assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
 
 

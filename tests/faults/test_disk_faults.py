@@ -119,48 +119,6 @@ def test_row_06_a_short_write_is_cut_back_and_refused_and_the_next_one_works(dae
 
 
 @pytest.mark.fault(row=6)
-@pytest.mark.parametrize("size", ["64k", "256k"])
-def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
-    small_disk: Any, daemon: Any, tmp_path: Path, size: str
-) -> None:
-    running = daemon("--no-watch", "--cache-dir", str(tmp_path / "cache"), start=False)
-    running.data = small_disk(f"size={size}")
-    running.start()
-    client = running.connect()
-    acknowledged: dict[str, int] = {}
-
-    def fill() -> Any:
-        """Publishes until the disk is full; the refusal."""
-        for _ in range(10_000):
-            name = f"e{len(acknowledged)}"
-            # large first, then small, so that the last page is cut as often as not
-            wire.request("workspaced/publish", {"actions": [look(LONG, name)]})
-            answer = wire.line()
-            if "error" in answer:
-                return answer["error"]["data"]
-            acknowledged[name] = answer["result"]["events"][0]["seq"]
-        raise AssertionError("the disk did not fill")
-
-    wire = running.wire()
-    (running.data / "ballast").write_bytes(bytes(20_480))
-    for _ in range(3):
-        error = fill()
-        assert error["code"] == "DISK_FULL" and error["hint"]
-        assert segment(running).read_bytes().endswith(b"\n")
-        assert client.state()["seq"] == max(acknowledged.values())
-        assert client.tool("get_workspace_context")["success"] is True
-        (running.data / "ballast").write_bytes(bytes((running.data / "ballast").stat().st_size - 4_096))
-        acknowledged[f"free-{len(acknowledged)}"] = publish(client, look("free.md", f"free-{len(acknowledged)}"))
-    # The log has what there is; what agents are shown is not kept on such a disk.
-    assert all("is not kept" in each for each in client.call("workspaced/status")["degraded"])
-    assert not (running.data / "served").exists()
-    verified(running, acknowledged)
-    (running.data / "ballast").unlink()
-    running.restart()
-    verified(running, acknowledged)
-
-
-@pytest.mark.fault(row=6)
 def test_row_06_without_an_inode_left_a_blob_is_refused_and_the_log_goes_on(
     small_disk: Any, daemon: Any, tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from workspaced.limits import (
     UNREAD_BYTES_MAX,
     UNREAD_S,
 )
-from workspaced_events.limits import SELECTION_CHARS_MAX, WAITING_CLIENT_BYTES_MAX
+from workspaced_events.limits import SELECTION_CHARS_MAX
 
 MEGABYTE = 1024 * 1024
 OTHERS_BYTES = 24 * MEGABYTE
@@ -84,20 +84,6 @@ def test_row_21_asked_twice_to_end_over_a_slow_disk_it_ends_in_time_and_keeps_it
     slow.detach()
     running.start()
     verified(running, acknowledged)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_row_21_stopped_and_continued_it_answers_what_came_meanwhile(daemon: Any) -> None:
-    running = daemon("--no-watch")
-    many = Crowd(running, 50)
-    running.send_signal(signal.SIGSTOP)
-    while Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-        pass
-    many.publish(10, "meanwhile")
-    running.send_signal(signal.SIGCONT)
-    many.collect()
-    assert len(many.acknowledged) == 500
-    verified(running, many.acknowledged)
 
 
 SLOW_BLOBS = DATA / "slow_blobs"
@@ -324,28 +310,6 @@ def test_row_54_what_waits_for_the_disk_is_bounded_in_bytes_and_memory_is_given_
     assert peak - memory < 48 * MEGABYTE
     assert after - memory < 8 * MEGABYTE
     verified(running, acknowledged)
-
-
-@pytest.mark.fault(row=54)
-def test_row_54_one_client_that_fills_its_share_leaves_room_for_others(daemon: Any, inject: Any) -> None:
-    running = daemon("--no-watch")
-    greedy, other = running.wire(), running.wire()
-    slow = inject(running, "fdatasync:delay_enter=20000000", path=segment(running))
-    for turn in range(30):
-        greedy.request("workspaced/publish", selecting(f"greedy-{turn}"))
-    refused = [greedy.line()["error"] for _ in range(30 - WAITING_CLIENT_BYTES_MAX // SELECTED_BYTES)]
-    assert {error["data"]["code"] for error in refused} == {"BUSY"}
-    other.request("workspaced/publish", selecting("other"))
-    other.request("workspaced/status")  # while this is answered, the publish is not refused
-    assert other.line()["result"]["queues"]["publish"] > 0
-    slow.detach()
-    good, bad = answers(other, 1)
-    assert (len(good), bad) == (1, [])
-    good, bad = answers(greedy, 30 - len(refused))
-    assert good and not bad
-    greedy.request("workspaced/publish", {"actions": [look("b.md", "again")]})
-    assert answers(greedy, 1)[0], "what is written counts no more"
-    verified(running, {receipt["id"]: receipt["seq"] for result in good for receipt in result["events"]})
 
 
 def segment(running: Any) -> Path:

@@ -19,15 +19,13 @@ from support import bad_paths as paths
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
-from workspaced_tools.limits import CONTENT_CHARS_MAX, NOTE_BYTES_MAX
+from workspaced_tools.limits import NOTE_BYTES_MAX
 from workspaced_tools.notes.note import Note, NoteFailure
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.vault import Vault
 
-NOW = "2026-03-01T12:00:00.000000Z"
 SWAPPING_S = 5.0
 READS_MIN = 1_000
-LATER_NS = 10_000_000_000
 keeps_names = pytest.mark.skipif(sys.platform == "darwin", reason="the file system normalises names")
 
 
@@ -171,19 +169,6 @@ def test_row_34_a_sparse_gigabyte_and_a_long_line_are_capped_in_bounded_memory(t
     assert count == "2"
 
 
-@pytest.mark.thorough
-def test_row_34_answers_about_giants_are_as_small_as_others(
-    tmp_path: Path, opened: Callable[[Path], Vault]
-) -> None:
-    folder = tmp_path / "v"
-    folder.mkdir()
-    (folder / "line.md").write_text("# Line\n" + "word [[x]] " * 300_000)
-    vault = opened(folder)
-    for result in paths.ask_everything(vault, "line.md"):
-        assert result["success"], result
-        assert len(json.dumps(result)) < 3 * CONTENT_CHARS_MAX
-
-
 BOMBS = {
     "alias": "a: &a [x,x,x,x,x,x,x,x,x]\n"
     + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(12)),
@@ -292,32 +277,6 @@ def test_row_41_an_edit_of_equal_size_and_time_is_served_and_found(
         assert vault.links.resolve(title, EMPTY_VAULT).note is not None
 
 
-def test_row_41_two_hundred_edits_within_a_tick_are_each_served(tmp_path: Path) -> None:
-    folder = tmp_path / "v"
-    folder.mkdir()
-    (folder / "n.md").write_text("# first")
-    long_ago = [LATER_NS]
-    vault = Vault(folder, clock_ns=lambda: time.time_ns() + long_ago[0])
-    vault.reconcile()  # by which the note is known
-    long_ago[0] = 0  # the real clock: every version is younger than two seconds
-    same = 0
-    before = (0, 0)
-    for number in range(200):
-        with open(folder / "n.md", "w") as file:
-            file.write(f"# {number:05}")
-        assert read_note(vault, "n.md").title == f"{number:05}"
-        status = os.stat(folder / "n.md")
-        same += (status.st_size, status.st_ctime_ns) == before
-        before = (status.st_size, status.st_ctime_ns)
-    vault.reconcile()
-    with open(folder / "n.md", "w") as file:
-        file.write("# final")
-    vault.reconcile()
-    assert vault.links.resolve("final", EMPTY_VAULT).note is not None
-    vault.close()
-    sys.stdout.write(f"{same} of 200 edits had the stat of the version before\n")
-
-
 # -- 42: names --
 
 
@@ -335,22 +294,6 @@ def test_row_42_a_rename_in_case_only_loses_no_note(tmp_path: Path, opened: Call
     for reference in ("plan.md", "Plan.md", "PLAN", "[[plan]]"):
         found = vault.links.resolve(reference, EMPTY_VAULT).note
         assert found is not None and found.id == "Plan.md", reference
-
-
-@keeps_names
-def test_row_42_names_that_differ_in_case_only_are_ambiguous_never_guessed(
-    tmp_path: Path, opened: Callable[[Path], Vault]
-) -> None:
-    folder = tmp_path / "v"
-    folder.mkdir()
-    for name in ("plan.md", "Plan.md"):
-        (folder / name).write_text(name)
-    if len(os.listdir(folder)) < 2:
-        pytest.skip("the file system takes case for nothing")
-    vault = opened(folder)
-    assert vault.note_count() == 2
-    assert [read_note(vault, name).text for name in ("plan.md", "Plan.md")] == ["plan.md", "Plan.md"]
-    assert {ref.id for ref in vault.links.resolve("PLAN", EMPTY_VAULT).candidates} == {"plan.md", "Plan.md"}
 
 
 @pytest.mark.fault(row=42)

@@ -336,11 +336,7 @@ def hundred_saves_a_second(file: Path, text: str) -> None:
 
 
 SAVES = [
-    in_place,
-    truncate_and_slow_write,
-    atomic_rename,
-    backup_rename,
-    delete_and_create,
+    *(in_place, truncate_and_slow_write, atomic_rename, backup_rename, delete_and_create),
     hundred_saves_a_second,
 ]
 

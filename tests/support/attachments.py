@@ -60,13 +60,6 @@ def given(kind: str, name: str, text: str, *, stays: bool = True, **more: Any) -
     return Given({"kind": kind, "id": name, "text": text, **more}, name, text, tag=tag, stays=stays)
 
 
-def search(name: str, query: str, *documents: tuple[str, str, str]) -> Given:
-    """What a search found: the title, source and text of each document. The last of the texts is looked for."""
-    found = [dict(zip(("title", "source", "text"), each, strict=True)) for each in documents]
-    said = {"kind": "tool_result", "id": name, "search": {"query": query, "documents": found}}
-    return Given(said, name, documents[-1][2], tag="search", stays=False)
-
-
 @dataclass(frozen=True)
 class Call:
     """A tool's call and what came of it."""
@@ -85,18 +78,6 @@ def layer(prompt: dict[str, Any], name: str) -> dict[str, Any]:
 def entries(prompt: dict[str, Any], name: str, layer: str = "L3_TURN") -> list[dict[str, Any]]:
     """The records of one thing in one layer."""
     return [each for each in prompt["manifest"]["entries"] if (each["id"], each["layer"]) == (name, layer)]
-
-
-def left_out_before(prompt: dict[str, Any], ids: Sequence[str]) -> Sequence[str]:
-    """Those of a conversation's messages that earlier compactions left out, for which one record stands."""
-    found = [each for each in prompt["manifest"]["entries"] if each["kind"] == "messages"]
-    if not found:
-        return ()
-    [record] = found
-    gone = ids[: ids.index(record["id"]) + 1]
-    assert record["state"] == "dropped" and record["detail"].startswith(f"{len(gone)} messages ")
-    assert not {each["id"] for each in prompt["manifest"]["entries"] if each["kind"] == "message"} & set(gone)
-    return gone
 
 
 def digest(text: str) -> str:

@@ -87,7 +87,6 @@ class Talk:
         self._moved: dict[str, str] = {}
         self._used: list[set[str]] = []
         """The notes attached in each turn."""
-        self._searches: set[str] = set()
         self._turn: list[tuple[str, list[Any]]] = []
         self._number = 0
 
@@ -101,17 +100,14 @@ class Talk:
         if is_new:
             self.client.call("workspaced/reconcile")  # until it has settled
 
-    def move(self, path: str, to: str, *, is_told: bool = False) -> None:
-        """Moves a note on disk, or `is_told`: as an editor does that says so. The daemon knows the note before."""
+    def move(self, path: str, to: str) -> None:
+        """Moves a note on disk. The daemon knows the note before."""
         self.client.call("workspaced/reconcile")
         target = self.running.vault / to
         target.parent.mkdir(parents=True, exist_ok=True)
         (self.running.vault / path).rename(target)
         self._moved[path] = to
-        if is_told:
-            self.client.publish([{"type": "note_renamed", "data": {"from": path, "to": to}}])
-        else:
-            self.client.call("workspaced/reconcile")
+        self.client.call("workspaced/reconcile")
 
     def look_at(self, path: str | None) -> None:
         self.client.publish([{"type": "active_note_set", "data": {"note": path}}])
@@ -132,24 +128,23 @@ class Talk:
         self.ids.append(name)
         return str(name)
 
-    def turn(self, text: str, *attached: Any, **more: Any) -> dict[str, Any]:
+    def turn(self, text: str, *attached: Any) -> dict[str, Any]:
         """A whole turn without tools: asked, checked and answered."""
-        prompt = self.ask(text, *attached, **more)
+        prompt = self.ask(text, *attached)
         self.answer(f"Answer {self._number}.")
         return prompt
 
-    def ask(self, text: str, *attached: Any, is_trimmed: bool = False) -> dict[str, Any]:
-        """A user's message with the checked prompt for it. `is_trimmed`: the oldest turns may be left out."""
+    def ask(self, text: str, *attached: Any) -> dict[str, Any]:
+        """A user's message with the checked prompt for it."""
         self._number += 1
         now = [(each, self._text(each)) for each in attached]
-        self._searches |= {each.id for each in attached if each.tag == "search"}
         name = self.say(role="user", text=text, attachments=[each.said for each in attached])
         self._words[name] = g.joined(text)
         self._images[name] = []
         self._pins[name] = dict(self.pins)
         self._used.append({each.id for each, content in now if r.kind_of(each) == "note" and content is not None})
         prompt = self.assemble()
-        self._check_turn(prompt, name, g.one_of_each(now), is_trimmed=is_trimmed)
+        self._check_turn(prompt, name, g.one_of_each(now))
         self._check_bodies(prompt)
         self._turn = [("user", [bodies.Part("text", self._words[name])])]
         return prompt
@@ -248,12 +243,8 @@ class Talk:
             self.read[shape] = bodies.of_body(shape, made["body"])
             bodies.check_same(shape, self.read[shape], read)
 
-    def _check_turn(self, prompt: dict[str, Any], name: str, now: Now, *, is_trimmed: bool) -> None:
-        """The prompt for a turn's first message, against the books.
-
-        Args:
-            is_trimmed: whether the oldest turns may be left out.
-        """
+    def _check_turn(self, prompt: dict[str, Any], name: str, now: Now) -> None:
+        """The prompt for a turn's first message, against the books."""
         self.check_books(prompt)
         said = prompt["messages"][-1]
         assert (said["role"], said["id"]) == ("user", name)
@@ -263,8 +254,8 @@ class Talk:
         self._check_context(name, reading, now)
         old = self._old_notes(reading, {each.id for each, _ in now})
         self._check_named(name, reading, old)
-        left_out = self._check_history(reading, is_trimmed=is_trimmed)
-        self._check_manifest(prompt, name, now, reading, old, left_out)
+        self._check_history(reading)
+        self._check_manifest(prompt, name, now, reading, old)
         if self._is_folded:
             self._check_fold(prompt, reading, old)
 
@@ -272,7 +263,7 @@ class Talk:
 
     def _read(self, prompt: dict[str, Any], now: Now) -> Reading:
         messages = list(prompt["messages"])
-        reader, library = r.Reader(self._searches, is_folded=bool(self.folds)), list[r.Seen]()
+        reader, library = r.Reader(is_folded=bool(self.folds)), list[r.Seen]()
         system = messages.pop(0)["content"] if messages[0]["role"] == "system" else []
         text = "".join(block["text"] for block in system)
         first, second = g.layer(prompt, "L1_SYSTEM")["text"], g.layer(prompt, "L2_PREVIOUS")["text"]
@@ -289,7 +280,7 @@ class Talk:
                     told |= self._named[message["id"]]
                 message = {**message, "content": [{"type": "text", "text": self._words[message["id"]]}]}
             words.append(message)
-        before = r.Reader(self._searches)
+        before = r.Reader()
         before.known, before.once, before.active = dict(reader.known), set(reader.once), reader.active
         before.pins, before.failed_pins = dict(reader.pins), set(reader.failed_pins)
         standing = {(name, text) for kind, name, text in reader.once if kind == "image"}
@@ -340,12 +331,7 @@ class Talk:
         self, each: g.Given, content: str, mine: Sequence[r.Seen], before: r.Reader, after: r.Reader
     ) -> None:
         """It is whole, or changes that make it what it is now, or a line to where it stands with this text."""
-        kind = r.kind_of(each)
-        if kind == "search":
-            [one] = mine
-            assert one.how == "whole" and one.text.count(content) == 1
-            return
-        thing = (kind, each.id)
+        thing = (r.kind_of(each), each.id)
         assert after.says(thing, content) == content, each
         if before.says(thing, content) == content:
             is_said_before = each.is_active and before.active == each.id
@@ -424,18 +410,15 @@ class Talk:
                 assert not stood or note in dropped, f"{note} vanished without a record"
                 assert note not in latest or size / 4 > prompt["manifest"]["limit"] / 2, f"{note} is in use"
 
-    def _check_history(self, reading: Reading, *, is_trimmed: bool) -> int:
-        """What was said before, word for word; returns how many messages are left out."""
+    def _check_history(self, reading: Reading) -> None:
+        """What was said before, word for word."""
         told, wanted = reading.said, bodies.merged(self.history)
-        left_out = len(wanted) - len(told)
-        assert [each.role for each in told] == [each.role for each in wanted[left_out:]]
-        for got, one in zip(told, wanted[left_out:], strict=True):
+        assert [each.role for each in told] == [each.role for each in wanted]
+        for got, one in zip(told, wanted, strict=True):
             assert len(got.parts) == len(one.parts)
             for mine, theirs in zip(got.parts, one.parts, strict=True):
                 is_elided = theirs.kind in {"result", "error"} and mine.text.startswith("[tool result elided - ")
                 assert mine == theirs or (is_elided and self.folds), (mine, theirs)
-        assert left_out == 0 or (is_trimmed and self.folds and told[0].role == "user")
-        return left_out
 
     # -- the manifest --
 
@@ -446,7 +429,6 @@ class Talk:
         now: Now,
         reading: Reading,
         old: Mapping[str, State],
-        left_out: int,
     ) -> None:
         """Each thing has exactly one record in its layer, and the record is true."""
         entries = prompt["manifest"]["entries"]
@@ -470,13 +452,10 @@ class Talk:
             state = "changes" if one.how in {"changes", "pin_changes"} else "full"
             assert record["state"] == ("stale" if one.kind == "note" and one.id in old else state), (record, one)
         kept = {each["id"] for each in prompt["messages"] if "id" in each}
-        gone = list(g.left_out_before(prompt, self.ids))
-        assert left_out or not gone
-        for earlier in self.ids[len(gone) : -1]:
+        for earlier in self.ids[:-1]:
             [record] = [each for each in entries if each["id"] == earlier]
             assert record["layer"] == "L4_STRIP"
-            assert record["state"] in ({"full", "elided"} if earlier in kept else {"dropped"}), record
-            assert left_out or earlier in kept
+            assert record["state"] in {"full", "elided"} and earlier in kept, record
         [record] = g.entries(prompt, name, "L5_USER")
         assert record["state"] == "full"
         self._check_pin_records(prompt, reading)

@@ -45,9 +45,7 @@ class Seen(NamedTuple):
 
 
 class Reader:
-    """What a model knows. `searches`: the names of tools' results that are lists of documents.
-
-    `is_folded`: what a block says that it replaces may have left.
+    """What a model knows. `is_folded`: what a block says that it replaces may have left.
 
     Attributes:
         known: what each thing says of which there is one version at a time.
@@ -57,7 +55,7 @@ class Reader:
         failed_pins: those of which the model was last told that they cannot be read.
     """
 
-    def __init__(self, searches: Iterable[str] = (), *, is_folded: bool = False) -> None:
+    def __init__(self, *, is_folded: bool = False) -> None:
         self.known: dict[Thing, str] = {}
         self.once: set[tuple[str, str, str]] = set()
         self.active: str | None = None
@@ -65,8 +63,6 @@ class Reader:
         self.failed_pins: set[str] = set()
         self._is_folded = is_folded
         self._library: set[str] = set()
-        names = "|".join(map(re.escape, searches))
-        self._search = re.compile(rf"(?s)<(?P<name>{names})>\n.*?</(?P=name)>") if names else None
 
     def says(self, thing: Thing, text: str | None = None) -> str | None:
         """What stands of a thing; of one that is no version of anything, whether it stands with this text."""
@@ -91,7 +87,7 @@ class Reader:
             pins: what each pin said in that turn, as far as that is known.
             images: ids and texts of the images that the message had when it was new; `count`: how many it has now.
         """
-        seen = [each for piece in _pieces(context, self._search) for each in self._read(piece, pins)]
+        seen = [each for piece in _pieces(context) for each in self._read(piece, pins)]
         gone = {each.id for each in seen if each.how == "left_out"}
         staying = [each for each in images if each[0] not in gone]
         assert len(staying) == count, (staying, count)
@@ -103,8 +99,6 @@ class Reader:
     def _read(self, piece: "str | re.Match[str]", pins: Mapping[str, str | None]) -> Iterator[Seen]:
         if isinstance(piece, str):
             yield self._paragraph(piece)
-        elif "tag" not in piece.groupdict():
-            yield Seen("whole", "search", piece["name"], piece[0])
         elif piece["tag"] == "pinned_context_changes":
             name = plain(piece["title"])
             before, after = self.pins[name], pins.get(name)
@@ -191,19 +185,18 @@ def _kind(tag: str) -> str:
 
 def kind_of(each: g.Given) -> str:
     """The kind of what is attached, as it is read back."""
-    return "search" if each.tag == "search" else _kind(each.tag)
+    return _kind(each.tag)
 
 
 def plain(field: str) -> str:
     return g.unescaped(html.unescape(field))
 
 
-def _pieces(context: str, search: "re.Pattern[str] | None") -> Iterator["str | re.Match[str]"]:
+def _pieces(context: str) -> Iterator["str | re.Match[str]"]:
     """Blocks, and the paragraphs between them."""
     at = 0
     while at < len(context):
-        found = [each for each in (g.BLOCK.search(context, at), search and search.search(context, at)) if each]
-        block = min(found, key=lambda each: each.start(), default=None)
+        block = g.BLOCK.search(context, at)
         end = block.start() if block else len(context)
         yield from filter(None, (each.strip("\n") for each in context[at:end].split("\n\n")))
         if block:

@@ -74,15 +74,6 @@ def test_a_file_that_is_not_whole_is_none_and_is_written_again(tmp_path: Path, f
     assert blobs.get(name) == b"told" and names(tmp_path) == {name}
 
 
-def test_what_another_process_swept_is_written_again(tmp_path: Path) -> None:
-    blobs = EvictableBlobStore(tmp_path)
-    name = blobs.keep(b"told")
-    assert EvictableBlobStore(tmp_path).sweep(0, 1).removed == 1
-    assert blobs.get(name) is None
-    blobs.keep(b"told")
-    assert blobs.get(name) == b"told"
-
-
 def test_keeping_again_counts_as_use_after_an_hour(tmp_path: Path) -> None:
     blobs = EvictableBlobStore(tmp_path)
     name = blobs.keep(b"told")

@@ -215,10 +215,13 @@ class TestDamageBeforeASnapshot:
     @pytest.mark.parametrize("where", ["header", "seal"])
     def test_at_the_ends_of_a_segment_opens_read_only(self, disk: SimDisk, where: str) -> None:
         name = f"log/{disk.names('log')[1]}"
-        self.flip(disk, name, 40 if where == "header" else len(disk.read(name)) - 100)
+        self.flip(disk, name, 40 if where == "header" else len(disk.read(name)) - 30)
         journal = opened(disk)
         if where == "header":
             assert journal.log.damage is not None
+        else:
+            with pytest.raises(LogDamaged):
+                journal.log.read(int(disk.names("log")[2][:20]) - 1, 2)
         assert scan_log(disk, lambda _events: None).damage is not None
 
     def test_a_segment_that_is_missing_opens_read_only(self, disk: SimDisk) -> None:

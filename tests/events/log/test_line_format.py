@@ -81,12 +81,7 @@ class TestALine:
     @pytest.mark.parametrize(
         "name",
         [
-            "HEAD",
-            "1.wlog",
-            f"{1:020}.wlog.tmp",
-            f"{1:021}.wlog",
-            f"{1:020}.wlog\n",
-            f"x{1:020}.wlog",
+            *("HEAD", "1.wlog", f"{1:020}.wlog.tmp", f"{1:021}.wlog", f"{1:020}.wlog\n", f"x{1:020}.wlog"),
             "٠" * 20 + ".wlog",
         ],
     )

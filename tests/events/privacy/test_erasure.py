@@ -37,7 +37,7 @@ from workspaced_events.projections.workspace_state import EMPTY, VaultState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import STATE_TYPES, Data, Event, UnknownEvent
 
-A, B, C, D, UNTITLED = (NoteId(f"{name}.md") for name in ("a", "b", "work/c", "d", "Untitled"))
+A, B, C, UNTITLED = (NoteId(f"{name}.md") for name in ("a", "b", "work/c", "Untitled"))
 HASH, HASH_1 = "0" * 64, "1" * 64
 
 
@@ -152,10 +152,6 @@ class TestWhatANoteDidToOthers:
         assert state_without(events, B).active is None
         assert without(events, B)[-1].data == c.EventForgotten("left")
 
-    def test_a_pin_put_behind_it_stays_where_it_was(self) -> None:
-        pins = [c.NotePinned(A), c.NotePinned(B), c.NotePinned(C), c.NotePinned(D, 2)]
-        assert list(state_without(log_of(*pins), A).pins) == [B, D, C]
-
     def test_an_order_keeps_the_others(self) -> None:
         events = log_of(*map(c.NotePinned, (A, B, C)), c.PinnedNotesReordered((C, A, B)))
         assert without(events, A)[-1].data == c.PinnedNotesReordered((C, B))
@@ -164,10 +160,6 @@ class TestWhatANoteDidToOthers:
     def test_an_order_of_it_alone_is_forgotten_whole(self) -> None:
         events = log_of(c.NotePinned(A), c.PinnedNotesReordered((A,)))
         assert without(events, A)[-1].data == c.EventForgotten("updated")
-
-    def test_an_order_that_failed_for_it_goes_on_failing(self) -> None:
-        events = log_of(*map(c.NotePinned, (A, B, C)), c.PinnedNotesReordered((C, B)))
-        assert list(state_without(events, A).pins) == [B, C]
 
     def test_tabs_are_counted_without_it(self) -> None:
         names = [NoteId(f"{number}.md") for number in range(TEMPORARY_TABS_MAX)]
@@ -183,10 +175,6 @@ class TestTheTrail:
         rest = without(events, C)
         assert not re.search(rb"a\.md|b\.md|c\.md", b"".join(map(msgspec.json.encode, rest)))
 
-    def test_of_a_former_path_leads_to_the_present_one(self) -> None:
-        events = log_of(c.NotePinned(A), c.NoteRenamed(A, B))
-        assert trail_of(events, A).note == B
-
     def test_tells_notes_apart_that_had_the_same_path_one_after_the_other(self) -> None:
         events = log_of(
             *(c.NotePinned(UNTITLED), c.NoteRenamed(UNTITLED, A)),
@@ -195,10 +183,6 @@ class TestTheTrail:
         )
         assert list(state_without(events, B).pins) == [A, UNTITLED]
         assert list(state_without(events, UNTITLED).pins) == [A, B]
-
-    def test_takes_in_a_note_that_was_renamed_over_it(self) -> None:
-        events = log_of(c.NotePinned(A), c.NotePinned(B), c.NotePinned(C), c.NoteRenamed(B, A))
-        assert list(state_without(events, A).pins) == [C]
 
     def test_knows_the_titles_of_its_note_alone(self) -> None:
         events = log_of(
@@ -439,12 +423,6 @@ class TestADataDirectory:
             desk.forget(NoteId(note))
         assert said in str(refused.value)
         finish_forgetting(desk.root)
-        assert desk.files() == before
-
-    def test_is_not_changed_by_what_is_prepared_and_dropped(self, desk: Desk) -> None:
-        before = desk.files()
-        desk.prepare(MOVED)
-        assert not finish_forgetting(desk.root)
         assert desk.files() == before
 
     def test_asks_for_a_vault_that_it_knows(self, desk: Desk) -> None:

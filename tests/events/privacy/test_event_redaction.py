@@ -182,30 +182,14 @@ class TestTheTags:
             if tag is Redact.PUBLIC and is_free_text(get_type_hints(struct)[field])
         }
         assert stay == {
-            "note_created.mtime_ns",
-            "note_changed.mtime_ns",
-            "tool_called.tool",
-            "tool_called.now",
-            "context_volunteered.tool",
-            "context_volunteered.now",
-            "context_inserted.tool",
-            "context_inserted.now",
-            "context_inserted.near",
-            "context_inserted.insertion",
-            "context_inserted.after",
-            "context_withdrawn.insertions",
-            "prompt_overlaid.insertion",
-            "prompt_overlaid.without",
-            "prompt_answered.insertion",
-            "prompt_answered.response",
-            "prompt_answered.without",
-            "clock_stepped.before",
-            "clock_stepped.after",
-            "pause_started.until",
-            "log_recovered.segment",
-            "log_recovered.quarantined",
-            "daemon_started.version",
-            "daemon_stopped.reason",
+            *("note_created.mtime_ns", "note_changed.mtime_ns", "tool_called.tool", "tool_called.now"),
+            *("context_volunteered.tool", "context_volunteered.now", "context_inserted.tool"),
+            *("context_inserted.now", "context_inserted.near", "context_inserted.insertion"),
+            *("context_inserted.after", "context_withdrawn.insertions", "prompt_overlaid.insertion"),
+            *("prompt_overlaid.without", "prompt_answered.insertion", "prompt_answered.response"),
+            *("prompt_answered.without", "clock_stepped.before", "clock_stepped.after"),
+            *("pause_started.until", "log_recovered.segment", "log_recovered.quarantined"),
+            *("daemon_started.version", "daemon_stopped.reason"),
         }
 
     def test_that_are_not_public_are_on_texts_which_are_what_can_be_redacted(self) -> None:

@@ -12,11 +12,10 @@ from support import golden_log, random_log
 from support.random_log import V, W, event_of, opened, time_at
 
 import workspaced_events
-from workspaced_events.clock import event_time, microseconds
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.limits import FORMER_PATHS_MAX, SHARING_CLIENTS_MAX
 from workspaced_events.projections.insertions import chain
-from workspaced_events.projections.workspace_fold import apply, expired_tabs, fold_all, visible_tabs
+from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState, to_json
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE, Data, Sharing
@@ -181,17 +180,6 @@ def test_remembered_renames_are_bounded_and_the_latest_stay() -> None:
     assert len(left.former) <= FORMER_PATHS_MAX
     assert (left.current_path(A), left.current_path(NoteId("old0.md"))) == (B, None)
     assert left.current_path(NoteId(f"old{FORMER_PATHS_MAX - 1}.md")) is not None
-
-
-@pytest.mark.parametrize(
-    ("age_us", "expired"), [(86_399_999_999, False), (86_400_000_000, True), (-1_000_000, False)]
-)
-def test_a_tab_is_hidden_from_exactly_24_hours_on_and_stays_in_the_state(age_us: int, expired: bool) -> None:
-    state = folded(tab(A)).of(V)
-    now = event_time((microseconds(time_at(2)) + age_us) * 1_000)
-    kept = list(state.tabs.values())
-    assert expired_tabs(state, now) == (kept if expired else [])
-    assert visible_tabs(state, now) == ([] if expired else kept)
 
 
 def test_order_is_the_sequence_never_the_time() -> None:

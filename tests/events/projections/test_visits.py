@@ -57,26 +57,6 @@ TOOL = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True, "2026-03-01T12:00
 # -- what begins and ends a visit --
 
 
-@pytest.mark.parametrize(
-    ("actions", "expected"),
-    [
-        ([SET_A, c.NotePinned(B), TOOL], [(A, 1, None)]),
-        ([SET_A, SET_A, TOOL, SET_A, SET_B], [(A, 1, 5), (B, 5, None)]),
-        ([SET_A, CLEARED, SET_A], [(A, 1, 2), (A, 3, None)]),
-        ([SET_A, TOOL, c.NoteDeleted(A), SET_B], [(A, 1, 3), (B, 4, None)]),
-        ([SET_A, (V2, SET_B), (V2, CLEARED), c.ActiveNoteSet(None)], [(A, 1, 4)]),
-        ([SET_A, c.VaultSwitched(V2), c.VaultSwitched(V1), SET_A], [(A, 1, 2), (A, 4, None)]),
-        ([SET_A, TOOL, c.VaultClosed(V1)], [(A, 1, 3)]),
-        ([SET_A, STOPPED, STARTED, SET_A], [(A, 1, 2), (A, 4, None)]),
-        ([SET_A, c.NotePinned(B), TOOL, STARTED, TOOL], [(A, 1, 3)]),
-        ([SET_A, SET_B, SET_A, c.NoteRenamed(A, C), SET_A], [(C, 1, 2), (B, 2, 3), (C, 3, 5), (A, 5, None)]),
-        ([SET_A, c.NoteRenamed(A, B), c.NoteDeleted(B)], [(B, 1, 3)]),
-    ],
-)
-def test_a_visit_begins_when_a_note_is_set_and_lasts_until_it_is_left(actions: list[Any], expected: Any) -> None:
-    assert seen(events_of(*actions)) == expected
-
-
 def test_what_a_starting_daemon_appends_first_is_no_sign_of_life() -> None:
     torn = c.LogRecovered("s", 1, 2, 3, "q")
     opened = c.VaultOpened(V2, "v", "/v")

@@ -139,24 +139,9 @@ def test_data_out_of_its_form_is_refused(name: str, wire: dict[str, Any]) -> Non
 # -- the form of a note's path --
 
 OUTSIDE = [
-    "/",
-    "//a.md",
-    "/etc/passwd",
-    "/proc/self/root/a.md",
-    "..",
-    "../a.md",
-    "../../a.md",
-    "../vault-sibling/a.md",
-    "work/..",
-    "work/../a.md",
-    "./../a.md",
-    "a.md/..",
-    "../\ud800.md",
-    "a\0.md",
-    "\0",
-    "work\0/../a.md",
-    "/" + "x" * NOTE_ID_CHARS_MAX + ".md",
-    "../" * NOTE_ID_CHARS_MAX + "a.md",
+    *("/", "//a.md", "/etc/passwd", "/proc/self/root/a.md", "..", "../a.md", "../../a.md"),
+    *("../vault-sibling/a.md", "work/..", "work/../a.md", "./../a.md", "a.md/..", "../\ud800.md", "a\0.md"),
+    *("\0", "work\0/../a.md", "/" + "x" * NOTE_ID_CHARS_MAX + ".md", "../" * NOTE_ID_CHARS_MAX + "a.md"),
 ]
 
 INVALID = [
@@ -203,6 +188,7 @@ GOOD = [
     "x" * (COMPONENT_BYTES_MAX - 3) + ".md",
     "é" * ((COMPONENT_BYTES_MAX - 3) // 2) + ".md",
     "x/" * ((NOTE_ID_CHARS_MAX - 4) // 2) + "a.md",
+    *["cafe\u0301.md", "U\u0308ber/A\u030angstro\u0308m.md", "\u1100\u1161.md", "\u212b.md", "\ufb01ne.md"],
 ]
 
 
@@ -233,21 +219,6 @@ def test_a_file_of_any_ending_has_an_id_and_is_no_markdown(path: str) -> None:
 @pytest.mark.parametrize("path", GOOD, ids=shown)
 def test_a_good_path_is_its_own_id(path: str) -> None:
     assert note_id(path) == unicodedata.normalize("NFC", path)
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("cafe\u0301.md", "caf\u00e9.md"),
-        ("U\u0308ber/A\u030angstro\u0308m.md", "\u00dcber/\u00c5ngstr\u00f6m.md"),
-        ("\u1100\u1161.md", "\uac00.md"),
-        ("\u212b.md", "\u00c5.md"),
-        ("\ufb01ne.md", "\ufb01ne.md"),
-    ],
-    ids=ascii,
-)
-def test_an_id_is_in_nfc_and_no_further_folded(path: str, expected: str) -> None:
-    assert note_id(path) == expected
 
 
 @pytest.mark.parametrize("path", ["/" + "x" * 100_000, "x" * 100_000, "\0" * 100_000], ids=shown)

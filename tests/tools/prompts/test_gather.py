@@ -158,11 +158,7 @@ def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes_and_else_it_fails
     assert world.blobs[found.revision] == content
     assert (found.media_type, found.bytes, found.id) == ("image/png", len(content), "x.png")
     for text in (
-        None,
-        "",
-        "x.png",
-        "data:text/html;base64,AAAA",
-        "data:image/png;base64,AAA?A",
+        *(None, "", "x.png", "data:text/html;base64,AAAA", "data:image/png;base64,AAA?A"),
         "data:image/png,AAAA",
     ):
         world.says(world.attachment("image", "x.png", text))

@@ -11,25 +11,9 @@ from workspaced_tools.vault.files.idle_rules import IdleRule, idle_rules
 
 PATHS = ["secret.md", "priv/a.md", "priv/b.md", "keep/deep/x.md", "Über.md", "a.md", "b.md", "a b.md", "{c,d}.md"]
 IDLE = [
-    "./secret.md",
-    "././secret.md",
-    "keep/./deep/",
-    "keep//deep",
-    "priv\\a.md",
-    ".\\priv",
-    "{a,b}.md",
-    "priv/{a,b}.md",
-    "{a,nothing}.md",
-    "secret",
-    "priv/a",
-    "Secret",
-    "secret.md/",
-    "secret.md  # my diary",
-    '"secret.md"',
-    " secret.md",
-    "!./secret.md",
-    "nothing.md",
-    "~/vault/secret.md",
+    *("./secret.md", "././secret.md", "keep/./deep/", "keep//deep", "priv\\a.md", ".\\priv", "{a,b}.md"),
+    *("priv/{a,b}.md", "{a,nothing}.md", "secret", "priv/a", "Secret", "secret.md/", "secret.md  # my diary"),
+    *('"secret.md"', " secret.md", "!./secret.md", "nothing.md", "~/vault/secret.md"),
 ]
 MATCH = [
     *["secret.md", "/priv", "priv/", "**/x.md", "keep/**", "*.md", "!a.md", "a\\ b.md", "\\{c,d}.md", "{c,d}.md"]

@@ -307,21 +307,9 @@ def test_rules_lost_together_with_most_notes_deny_everything(
     assert not policy.refresh() and policy.denies("open.md")
     assert not policy.wants_count and policy.due_s() is None
     assert keeper.load() == StoredRules("private/\n", 10)
-
-
-def test_lost_rules_come_back_with_the_file(folder: Folder, keeper: RulesStore) -> None:
-    policy = lost(folder, keeper)
     folder.write("private/\n")
-    assert policy.refresh() and policy.problem is None
+    assert policy.refresh() and policy.problem is None, "they come back with the file"
     assert policy.denies("private/plan.md") and not policy.denies("open.md")
-
-
-def test_lost_rules_are_accepted_as_they_are(folder: Folder, keeper: RulesStore) -> None:
-    policy = lost(folder, keeper)
-    policy.accept()
-    assert policy.problem is None and not policy.denies("private/plan.md")
-    policy.counted(0, folder.now_s)
-    assert folder.policy(keeper=keeper).problem is None
 
 
 def test_a_count_that_began_before_the_file_went_tells_nothing(folder: Folder, keeper: RulesStore) -> None:
@@ -337,19 +325,6 @@ def test_a_count_that_began_before_the_file_went_tells_nothing(folder: Folder, k
     assert policy.denies("private/plan.md") and policy.wants_count
     policy.counted(10, folder.now_s)
     assert not policy.denies("private/plan.md"), "it was deleted on purpose"
-
-
-def lost(folder: Folder, keeper: RulesStore) -> Policy:
-    """A policy that denies everything."""
-    folder.write("private/\n")
-    policy = folder.policy(keeper=keeper)
-    policy.counted(10, folder.now_s)
-    folder.file.unlink()
-    policy.refresh()
-    folder.settle(policy)
-    policy.counted(0, folder.now_s)
-    assert policy.denies("open.md")
-    return policy
 
 
 def test_more_paths_than_are_remembered_are_answered_all_the_same(

@@ -115,12 +115,6 @@ def test_a_file_that_is_gone_gives_way_to_the_next_one_of_its_name(make_vault: M
 MISSING = ImageFailure("a.png", "IMAGE_NOT_FOUND", "The vault has no such image.")
 
 
-@pytest.mark.parametrize("rule", ["/keep/", "*.png", "/keep/a.png"])
-def test_an_image_that_a_rule_denies_is_one_that_is_missing(make_vault: MakeVault, rule: str) -> None:
-    vault = make_vault({".workspacedignore": rule, "n.md": "![[a.png]]", "keep/a.png": PNG})
-    assert failure(vault) == MISSING
-
-
 PASSPORT = "John's passport.jpg"
 
 

@@ -13,7 +13,7 @@ import pytest
 from support import checked_conversation as t
 from support import images
 
-note, active, gone, given, search = t.g.note, t.g.active, t.g.gone, t.g.given, t.g.search
+note, active, gone, given = t.g.note, t.g.active, t.g.gone, t.g.given
 Call, layer = t.g.Call, t.g.layer
 
 Begin = Callable[..., Any]
@@ -29,9 +29,6 @@ def talk(daemon: Any) -> Begin:
         return t.Talk(daemon(*flags, notes=notes), **settings)
 
     return begin
-
-
-# -- attached again, and edited --
 
 
 PROMOTIONS = pytest.mark.parametrize("promotion", ["at_fold", "each_turn"])
@@ -83,9 +80,6 @@ def test_an_edited_note_is_shown_as_it_is_now_in_every_turn(talk: Begin, promoti
     chat.turn("Back?", note("a.md"))
     assert set(chat.folds) <= {promotion}
     chat.finish()
-
-
-# -- the active note --
 
 
 def test_the_active_note_is_told_apart_in_every_turn(talk: Begin) -> None:
@@ -153,15 +147,3 @@ def test_what_failed_is_told_to_the_model_in_every_turn(talk: Begin) -> None:
     chat.turn("Five?", note("lost.md"), gone("a.md"))
     assert not any("Canary" in str(body) for body in chat.bodies.values())
     chat.finish()
-
-
-# -- what failed --
-
-
-# -- signs that mean something elsewhere --
-
-
-# -- moved notes --
-
-
-# -- what is said once --
