@@ -98,9 +98,7 @@ def plain(events: list[Event]) -> list[Any]:
 
 @pytest.mark.fault(row=9)
 @pytest.mark.parametrize("place", ["a batch", "the first batch", "the last batch"])
-def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_never_served(
-    daemon: Any, place: str
-) -> None:
+def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify(daemon: Any, place: str) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data)
     folded = json.loads(msgspec.json.encode(to_json(fold_all(events, EMPTY))))
@@ -144,9 +142,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
 
 @pytest.mark.fault(row=9)
 @pytest.mark.parametrize("which", [1, -1], ids=["sealed", "open"])
-def test_row_09_where_the_start_scans_it_opens_read_only_and_names_file_offset_and_sequences(
-    daemon: Any, which: int
-) -> None:
+def test_row_09_where_the_start_scans_it_opens_read_only_and_says_where(daemon: Any, which: int) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data, snapshot=False)
     damaged = segments(running.data)[which]

@@ -55,9 +55,7 @@ def degraded(client: Any, *, until: Callable[[list[str]], bool]) -> list[str]:
 
 @pytest.mark.fault(row=49)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew_before_it_is_acknowledged(
-    daemon: Any, damage: str
-) -> None:
+def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew(daemon: Any, damage: str) -> None:
     running = daemon("--no-watch")
     client = running.connect()
     client.publish([selected(TEXT, "damaged"), selected(OTHER, "sound")])

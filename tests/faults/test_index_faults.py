@@ -172,9 +172,7 @@ def serves_by_path(vault: Vault) -> None:
     assert "index cannot be written" in warning
 
 
-def test_where_a_file_lies_in_place_of_the_directory_notes_are_served_by_path(
-    opened: Callable[..., Vault], tmp_path: Path
-) -> None:
+def test_without_a_directory_notes_are_served_by_path(opened: Callable[..., Vault], tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("in the way")
     vault = opened(index_wait_s=0.0)
     serves_by_path(vault)

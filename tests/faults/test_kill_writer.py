@@ -152,9 +152,7 @@ def check_log(root: Path, acked: dict[int, str], seed: object) -> list[Event]:
 
 @pytest.mark.fault(row=1)
 @pytest.mark.parametrize("directory", some_of(range(DIRECTORIES), 2))
-def test_a_killed_writer_loses_nothing_acknowledged(
-    directory: int, writers: "subprocess.Popen[str]", tmp_path: Path
-) -> None:
+def test_a_killed_writer_loses_nothing(directory: int, writers: "subprocess.Popen[str]", tmp_path: Path) -> None:
     assert writers.stdin is not None
     assert writers.stdout is not None
     chance = random.Random(directory)

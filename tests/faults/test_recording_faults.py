@@ -141,9 +141,7 @@ def test_a_note_that_turns_private_between_calls_leaves_nothing_from_then_on(ses
     assert later and not any(CANARY in unpacked(path.read_bytes()).lower() for path in later)
 
 
-def test_a_call_during_which_notes_keep_turning_private_is_recorded_as_refused(
-    session: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_while_notes_keep_turning_private_is_refused(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     begin(session, b"")
     count = iter(range(10**6))
     monkeypatch.setattr(NoteLevels, "state_version", property(lambda _levels: next(count)))

@@ -58,9 +58,7 @@ def faulty(daemon: Any, faults_of: Any) -> Faulty:
         *((call, errno.EINTR, "") for call in ("pwrite", "fdatasync")),
     ],
 )
-def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_nothing(
-    daemon: Any, faults_of: Any, call: str, error: int, says: str
-) -> None:
+def test_row_61_a_lasting_head_fault_shows(daemon: Any, faults_of: Any, call: str, error: int, says: str) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
     fault = plan.add(call, "log/HEAD.tmp" if call == "open" else "log/HEAD", error)
@@ -102,9 +100,7 @@ def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(fa
 @pytest.mark.fault(row=61)
 @pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename", "fsync", "mkdir"])
 @pytest.mark.parametrize(("error", "code"), [(errno.EIO, "BLOB_FAILED"), (errno.ENOSPC, "DISK_FULL")])
-def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the_log_lives(
-    faulty: Faulty, call: str, error: int, code: str
-) -> None:
+def test_row_61_a_blob_that_fails_has_its_own_code(faulty: Faulty, call: str, error: int, code: str) -> None:
     running, client, plan = faulty
     acknowledged = {"kept": publish(client, selected("kept"))}
     fault = plan.add(call, "/blobs", error)
@@ -134,9 +130,7 @@ def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the
         ("fsync", "/blobs/", "BLOB_FAILED"),
     ],
 )
-def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_time(
-    faulty: Faulty, call: str, path: str, code: str
-) -> None:
+def test_row_61_an_endless_interruption_is_typed(faulty: Faulty, call: str, path: str, code: str) -> None:
     running, client, plan = faulty
     acknowledged = {"before": publish(client, look("a.md", "before"))}
     few = plan.add(call, path, errno.EINTR, times=5)

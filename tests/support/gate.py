@@ -4,16 +4,23 @@ from typing import Any
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
-from workspaced_tools.ports.asking import UNASKED, Audience, without_waiting
+from workspaced_tools.ports.asking import UNASKED, Audience, WouldBlock, without_waiting
 from workspaced_tools.ports.questions import Question, R
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing import gate
-from workspaced_tools.sharing.verdicts import IsWithheld, KnownLists, Verdicts
+from workspaced_tools.sharing.gate import refusal, sharing_off
+from workspaced_tools.sharing.verdicts import IsWithheld, KnownLists, Verdicts, WithheldNames
 from workspaced_tools.vault.vault import Vault
 
 __all__ = [
-    *("KnownLists", "NonBlockingVault", "WithheldNames", "WouldBlock", "is_current", "refusal"),
-    *("shared_view", "sharing_off"),
+    "KnownLists",
+    "NonBlockingVault",
+    "WithheldNames",
+    "WouldBlock",
+    "is_current",
+    "refusal",
+    "shared_view",
+    "sharing_off",
 ]
 
 

@@ -108,9 +108,7 @@ PARTS: list[tuple[Form, Callable[[], Iterator[Json]]]] = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("form", "made"), PARTS, ids=[form for form, _ in PARTS])
-def test_each_part_that_a_provider_names_stands_beside_the_words_of_a_turn(
-    form: Form, made: Callable[[], Iterator[Json]]
-) -> None:
+def test_each_part_of_a_provider_stands_beside_the_words(form: Form, made: Callable[[], Iterator[Json]]) -> None:
     before = [
         message(form, "user", [words(form, "hi")]),
         message(form, "assistant", [words(form, "yo", "assistant")]),
@@ -133,9 +131,7 @@ def test_each_part_that_a_provider_names_stands_beside_the_words_of_a_turn(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("form", "made"), PARTS, ids=[form for form, _ in PARTS])
-def test_each_part_of_an_answer_that_says_nothing_changes_no_key(
-    form: Form, made: Callable[[], Iterator[Json]]
-) -> None:
+def test_a_part_that_says_nothing_changes_no_key(form: Form, made: Callable[[], Iterator[Json]]) -> None:
     for part in filter(lambda part: not is_shown(part), made()):
         keys = []
         for answer in ([], [part]):
@@ -156,9 +152,7 @@ or ask for something else than an answer."""
 @pytest.mark.parametrize(
     ("form", "made"), [("responses", provider_parts.items), ("openai", provider_parts.chat_messages)]
 )
-def test_each_item_that_a_provider_names_stands_between_two_turns(
-    form: Form, made: Callable[[], Iterator[Json]]
-) -> None:
+def test_each_item_of_a_provider_stands_between_turns(form: Form, made: Callable[[], Iterator[Json]]) -> None:
     question, more = (message(form, "user", [words(form, text)]) for text in ("hi", "and now?"))
     items = list(made())
     assert len(items) > 5, "the package's types could not be read"

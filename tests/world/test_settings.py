@@ -31,9 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_settings_of_the_world_are_edited_without_loss(
-    case: Path, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_worlds_settings_lose_nothing(case: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = tomllib.loads(case.read_text())
     assert told["follows"] and told["right"], "a case says whom it follows and what is right"
     path, text = home / told.get("file", PLACES[told["program"]]), told["text"]

@@ -100,9 +100,7 @@ def test_is_durable_when_put_again_after_an_error(operation: str) -> None:
     [b"", b"z", packed(b"another text"), packed(TEXT)[:-8]],
     ids=["empty", "no content", "another text", "cut short"],
 )
-def test_what_lies_under_the_name_is_compared_at_the_first_touch_and_written_anew(
-    disk: Disk, damaged: bytes
-) -> None:
+def test_what_lies_there_is_compared_at_first_and_written_anew(disk: Disk, damaged: bytes) -> None:
     DurableBlobStore(disk).put(TEXT)
     overwrite(disk, PATH, damaged)
     store = DurableBlobStore(disk)

@@ -93,9 +93,7 @@ class TestAnExpression:
 
     @settings(max_examples=examples(100))
     @given(some_logs, st.sampled_from(EXPRESSIONS), st.sampled_from([None, V, W]))
-    def test_says_what_it_says_of_the_whole_state_and_the_same_where_nothing_moved_that_it_reads(
-        self, events: list[Event], text: str, vault: VaultId | None
-    ) -> None:
+    def test_says_what_the_whole_state_says(self, events: list[Event], text: str, vault: VaultId | None) -> None:
         expression = Expression(text, vault)
         states = states_of(events)
         for before, after in pairwise(states):

@@ -149,9 +149,7 @@ class TestData:
             ("temporary_tab_closed", "note", {}),
         ],
     )
-    def test_with_a_path_out_of_the_vault_is_refused(
-        self, name: str, field: str, rest: dict[str, Any], path: str
-    ) -> None:
+    def test_of_a_path_out_is_refused(self, name: str, field: str, rest: dict[str, Any], path: str) -> None:
         with pytest.raises(OutsideVault):
             parse_one(name, {field: ["b.md", path] if field == "notes" else path, **rest})
 
@@ -189,9 +187,7 @@ FIELDS = sorted({field for entry in CATALOGUE.values() for field in entry.fields
     st.dictionaries(st.sampled_from(FIELDS), JSON | st.sampled_from(["a.md", "search", ["a.md"], 1]), max_size=4),
 )
 @settings(max_examples=examples(200))
-def test_whatever_is_sent_is_refused_by_name_or_can_be_logged_and_read_back(
-    name: str, data: dict[str, Any]
-) -> None:
+def test_whatever_is_sent_is_refused_or_read_back(name: str, data: dict[str, Any]) -> None:
     try:
         [action] = parse({"type": name, "data": data})
     except WorkspacedError:

@@ -129,9 +129,7 @@ class TestABadSnapshot:
         assert check_same(disk).warnings
 
     @pytest.mark.parametrize("size", [0, 9, -1, None], ids=["empty", "cut", "torn", "of another form"])
-    def test_that_is_torn_or_of_another_form_gives_way_to_the_older_one(
-        self, disk: SimDisk, size: int | None
-    ) -> None:
+    def test_that_is_torn_gives_way_to_the_older_one(self, disk: SimDisk, size: int | None) -> None:
         newest = snapshots_of(disk)[-1]
         other_form, _chain = frame_line(b'{"made":{}}', 0)
         disk.overwrite(newest, other_form if size is None else disk.read(newest)[:size])

@@ -80,9 +80,7 @@ some_vaults = st.builds(
 
 
 @given(some_vaults, some_vaults, some_vaults)
-def test_the_order_in_which_machines_were_heard_does_not_matter(
-    one: SharedVault, other: SharedVault, third: SharedVault
-) -> None:
+def test_the_order_of_hearing_does_not_matter(one: SharedVault, other: SharedVault, third: SharedVault) -> None:
     vaults = {A: one, B: other, C: third}
     merged = {merged_pins(dict(order)) for order in permutations(vaults.items())}
     assert len(merged) == 1

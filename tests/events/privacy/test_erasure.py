@@ -109,9 +109,7 @@ def test_the_rest_folds_to_the_state_without_the_notes_entries(seed: int, length
 
 @settings(max_examples=examples(300))
 @given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(logs.NOTES[:8]))
-def test_every_event_stays_in_its_place_and_those_about_others_stay_whole(
-    seed: int, length: int, note: NoteId
-) -> None:
+def test_every_event_stays_in_its_place_and_others_stay_whole(seed: int, length: int, note: NoteId) -> None:
     events = logs.random_log(seed, length, (V, W))
     trail = trail_of(events, note)
     rest = without(events, note)

@@ -88,9 +88,7 @@ def test_what_is_only_recorded_changes_nothing_that_is_shown() -> None:
         ([("*", "none"), ("a", "all"), ("b", "names"), ("*", "all")], {"b": "names"}),
     ],
 )
-def test_a_level_is_a_clients_last_and_all_is_forgotten_unless_a_default_is_set(
-    settings: list[tuple[str, Sharing]], kept: dict[str, Sharing]
-) -> None:
+def test_a_level_is_a_clients_last(settings: list[tuple[str, Sharing]], kept: dict[str, Sharing]) -> None:
     assert folded(*(c.SharingSet(client, level) for client, level in settings)).sharing == kept
 
 

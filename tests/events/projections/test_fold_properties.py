@@ -479,9 +479,7 @@ def test_a_former_path_leads_to_a_note_that_left_it_or_nowhere(moves: list[tuple
 
 @settings(max_examples=examples(60))
 @given(st.integers(0, 2**32 - 1), st.integers(1, 50), st.booleans())
-def test_events_that_are_folded_together_give_what_they_give_one_by_one(
-    seed: int, length: int, linked: bool
-) -> None:
+def test_events_fold_together_as_one_by_one(seed: int, length: int, linked: bool) -> None:
     events = random_log(seed, 200, (V, W))
     link = LinkChanged(OriginId("desk"), vaults=(VaultMapping(V, LinkedVaultId("work")),))
     state = apply(EMPTY, event_of(0, link, vault=V, time=time_at(0))) if linked else EMPTY

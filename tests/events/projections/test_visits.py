@@ -79,9 +79,7 @@ def test_what_a_starting_daemon_appends_first_is_no_sign_of_life() -> None:
         ([(A, B), (B, A)], (A, A)),
     ],
 )
-def test_renames_in_a_row_lead_to_where_each_note_is_now(
-    renames: list[tuple[NoteId, NoteId]], names: tuple[NoteId, NoteId]
-) -> None:
+def test_renames_in_a_row_lead_on(renames: list[tuple[NoteId, NoteId]], names: tuple[NoteId, NoteId]) -> None:
     events = events_of(SET_A, SET_B, *(c.NoteRenamed(old, new) for old, new in renames))
     assert tuple(note for note, _at, _until in seen(events)) == names
 
@@ -276,9 +274,7 @@ small = st.builds(
 
 @settings(max_examples=examples(300))
 @given(sessions, small, st.data())
-def test_what_is_kept_is_what_a_fold_of_the_last_events_gives(
-    events: list[Event], bounds: Bounds, data: st.DataObject
-) -> None:
+def test_what_is_kept_is_the_fold_of_the_last(events: list[Event], bounds: Bounds, data: st.DataObject) -> None:
     """However it was read and fed, and whichever sequence is asked for."""
     source = MemoryLog([], page=data.draw(st.integers(1, 20)))
     log = VisitLog(source, bounds)

@@ -74,9 +74,7 @@ def test_an_entry_knows_its_name_its_data_and_the_keys_on_the_wire(name: str) ->
 
 
 @pytest.mark.parametrize(("name", "wire"), VARIANTS)
-def test_an_event_is_its_action_and_five_keys_more_on_the_wire_and_reads_back(
-    name: str, wire: dict[str, Any]
-) -> None:
+def test_an_event_is_its_action_and_five_keys_and_reads_back(name: str, wire: dict[str, Any]) -> None:
     event = event_with(name, data_of(name, wire))
     encoded = encode_event(event)
     envelope = {"type": name, "seq": 7, "id": "id-7", "time": TIME, "source": "editor", "vault": "notes"}

@@ -59,9 +59,7 @@ def secret(vault: Path) -> Path:
 
 @pytest.mark.fault(row=65)
 @pytest.mark.parametrize("path", PATHS)
-def test_a_path_that_could_lead_elsewhere_is_refused_by_its_form(
-    use: Any, secret: Path, vault: Path, path: str
-) -> None:
+def test_a_path_that_could_lead_out_is_refused(use: Any, secret: Path, vault: Path, path: str) -> None:
     for command, more in COMMANDS:
         with pytest.raises(ArgumentInvalid) as raised:
             use(command, path, **more)
@@ -104,9 +102,7 @@ THINGS = [_symlink, _dangling, _hard_link, _fifo, _socket]
 
 @pytest.mark.fault(row=65)
 @pytest.mark.parametrize("make", THINGS, ids=lambda make: make.__name__)
-def test_what_is_no_file_of_the_folder_is_neither_read_nor_written(
-    use: Any, secret: Path, vault: Path, make: Callable[..., None]
-) -> None:
+def test_no_other_file_is_read_or_written(use: Any, secret: Path, vault: Path, make: Callable[..., None]) -> None:
     thing = vault / "Memory" / "thing.md"
     make(thing, secret)
     before = os.lstat(thing)
@@ -124,9 +120,7 @@ def test_what_is_no_file_of_the_folder_is_neither_read_nor_written(
 
 @pytest.mark.fault(row=65)
 @pytest.mark.parametrize("place", ["Memory", "Memory/work"])
-def test_a_folder_that_is_a_link_is_not_entered(
-    use: Any, secret: Path, vault: Path, tmp_path: Path, place: str
-) -> None:
+def test_a_linked_folder_is_not_entered(use: Any, secret: Path, vault: Path, tmp_path: Path, place: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.md").write_text(SECRET)

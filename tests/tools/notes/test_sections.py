@@ -234,9 +234,7 @@ para ^twice
         (".*", None, None),
     ],
 )
-def test_a_block_is_its_paragraph_item_table_or_the_block_before(
-    block: str, first: str | None, last: str | None
-) -> None:
+def test_a_block_is_what_its_id_stands_behind(block: str, first: str | None, last: str | None) -> None:
     found = section_of(BLOCKS, f"^{block}")
     lines = found.rstrip("\n").split("\n") if found is not None else [None]
     assert (lines[0], lines[-1]) == (first, last)

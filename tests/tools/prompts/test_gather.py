@@ -91,9 +91,7 @@ SAMPLES = [
 
 @settings(max_examples=examples(60))
 @given(st.lists(st.sampled_from(SAMPLES), max_size=8))
-def test_each_thing_is_there_once_where_it_came_first_and_none_spoils_another(
-    world: Any, chosen: list[tuple[AttachmentKind, str]]
-) -> None:
+def test_each_thing_is_there_once_by_itself(world: Any, chosen: list[tuple[AttachmentKind, str]]) -> None:
     attachments = [world.attachment(*each, text="page" if each[0] == "url" else None) for each in chosen]
     alone: dict[tuple[str, str], Artifact] = {}
     for attachment in attachments:

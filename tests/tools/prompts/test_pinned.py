@@ -71,9 +71,7 @@ LINKED = "- work/b.md\n- work/deep/c.md (Sea)"
         (Provider("p", "linked-files", NoteId("work/b.md")), None),
     ],
 )
-def test_a_pin_gives_its_text_or_note_or_sorted_names_each_once(
-    world: Any, given_by: Given, pin: Provider, text: str | None
-) -> None:
+def test_what_each_pin_gives(world: Any, given_by: Given, pin: Provider, text: str | None) -> None:
     if pin.text_sha256 is not None:
         pin = replace(pin, text_sha256=world.keep(pin.text_sha256.encode()))
     assert given_by(pin) == text

@@ -70,9 +70,7 @@ messages = st.lists(
 
 @drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4))
 @runs(max_examples=examples(300))
-def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
-    read: Any, system: int, library: int
-) -> None:
+def test_at_most_four_parts_are_marked_and_stay_what_they_are(read: Any, system: int, library: int) -> None:
     made, said = with_marks(parts_of(system + library), library, read)
     places = [part for part in (*made, *(part for _role, parts in said for part in parts)) if part.cache]
     assert len(places) <= 4
@@ -102,7 +100,7 @@ def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
         ("gemini", "anthropic", False, False),
     ],
 )
-def test_thinking_goes_back_to_the_provider_that_signed_or_redacted_it(
+def test_thinking_goes_back_to_its_signer(
     family: str | None, provider: str, is_redacted: bool, kept: bool
 ) -> None:
     chat = chat_with(provider)
@@ -124,9 +122,7 @@ def test_thinking_goes_back_to_the_provider_that_signed_or_redacted_it(
         *((each, False) for each in ("not base64", "signed", "A", "é", "+-AA", "AA=A", "YQ=", "==")),
     ],
 )
-def test_gemini_gets_thinking_back_whose_signature_is_base64_of_either_alphabet(
-    signature: str, kept: bool
-) -> None:
+def test_gemini_gets_thinking_back_whose_signature_is_base64(signature: str, kept: bool) -> None:
     chat = chat_with("gemini")
     chat.say("Why?")
     chat.thinks("Because.", "So.", signature=signature)

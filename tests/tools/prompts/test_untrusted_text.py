@@ -97,9 +97,7 @@ def test_row_43_the_body_does_not_hold_the_fence_whatever_it_guessed(guessed: in
 
 @settings(max_examples=examples(200))
 @given(texts, texts, texts)
-def test_row_43_whatever_a_note_holds_each_delimiter_stands_once_and_all_comes_back(
-    title: str, path: str, body: str
-) -> None:
+def test_row_43_each_delimiter_stands_once_and_all_comes_back(title: str, path: str, body: str) -> None:
     block = render_block("note_context", {"title": title, "path": path}, body)
     for name in ("note_context", "title", "path", "content"):
         assert block.count(f"</{name}>") == 1

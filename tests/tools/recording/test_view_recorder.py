@@ -327,9 +327,7 @@ def vault_states(draw: st.DrawFn) -> VaultState:
 
 
 @given(vault_states(), st.frozensets(ids), st.sampled_from(("all", "names")))
-def test_the_shared_state_is_made_again_of_positions(
-    sub: VaultState, withheld: frozenset[NoteId], level: Sharing
-) -> None:
+def test_the_state_is_made_of_positions(sub: VaultState, withheld: frozenset[NoteId], level: Sharing) -> None:
     vaults = {V: Vault(V, "Brain", "/somewhere", True)}
     state = WorkspaceState(7, V, vaults, {V: sub, VaultId("other"): STATE}, sharing={"x": "names"})
     view = shared_view(state, NOW, None, level=level, withheld=withheld.__contains__)

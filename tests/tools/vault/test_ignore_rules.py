@@ -269,9 +269,7 @@ NOT_KEPT = [b"", b'{"text":1}', b'{"text":"a","notes":1,"version":9}', b"\xff"]
 
 
 @pytest.mark.parametrize("content", NOT_KEPT)
-def test_where_kept_rules_cannot_be_read_the_folders_own_count_and_without_them_everything_is_denied(
-    folder: Folder, keeper: RulesStore, content: bytes
-) -> None:
+def test_without_readable_kept_rules_the_folders_count(folder: Folder, keeper: RulesStore, content: bytes) -> None:
     keeper._path.parent.mkdir(parents=True)
     keeper._path.write_bytes(content)
     policy = folder.policy(keeper=keeper)
@@ -289,9 +287,7 @@ def test_where_kept_rules_cannot_be_read_the_folders_own_count_and_without_them_
 
 
 @pytest.mark.parametrize("restart", [True, False])
-def test_rules_lost_together_with_most_notes_deny_everything(
-    folder: Folder, keeper: RulesStore, restart: bool
-) -> None:
+def test_rules_lost_with_most_notes_deny_all(folder: Folder, keeper: RulesStore, restart: bool) -> None:
     folder.write("private/\n")
     policy = folder.policy(keeper=keeper)
     policy.counted(10, folder.now_s)
@@ -327,9 +323,7 @@ def test_a_count_that_began_before_the_file_went_tells_nothing(folder: Folder, k
     assert not policy.denies("private/plan.md"), "it was deleted on purpose"
 
 
-def test_more_paths_than_are_remembered_are_answered_all_the_same(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_beyond_those_remembered_are_answered(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KNOWN_PATHS_MAX", 3)
     folder.write("private/\n")
     policy = folder.policy()

@@ -56,7 +56,7 @@ def policy(folder: Path, rules: str = "", deny: Sequence[str] = (), on_request: 
     return Policy(VaultRoot(folder), deny, on_request, clock_ns=later_ns)
 
 
-def test_a_section_gives_the_rules_below_it_its_level_and_of_several_sources_the_strictest_counts(
+def test_a_section_gives_its_level_and_the_strictest_source_counts(
     tmp_path: Path,
 ) -> None:
     rules = policy(tmp_path, "a.md\n#: on-request\nb.md\nd/*\n#:never\nc.md\n#: volunteer\nd/e.md\n# text\nf.md\n")
@@ -169,9 +169,7 @@ def hits(vault: Any, words: str) -> tuple[list[str], int]:
 
 @pytest.mark.parametrize("inline", [HERE, BY_WORKERS], ids=["here", "by workers"])
 @pytest.mark.parametrize("by", ["flag", "rule", "setting"])
-def test_a_note_on_request_is_found_by_its_names_and_words_only_by_who_asks(
-    tmp_path: Path, by: str, inline: Bounds
-) -> None:
+def test_a_note_on_request_is_found_only_by_who_asks(tmp_path: Path, by: str, inline: Bounds) -> None:
     (tmp_path / "vault").mkdir()
     folder = Folder(tmp_path)
     flag = FLAG if by == "flag" else ""

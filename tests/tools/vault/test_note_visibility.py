@@ -140,7 +140,7 @@ STEP = st.tuples(
 
 @pytest.mark.fault(row=52)
 @given(st.lists(STEP, max_size=30), st.sampled_from([None, SHOWN, WITHHELD]))
-def test_whatever_happens_a_private_version_is_never_followed_by_an_unsettled_one(
+def test_no_unsettled_version_follows_a_private(
     steps: list[tuple[str, float]], remembered: Visibility | None
 ) -> None:
     notes = Notes(**({"a": remembered} if remembered else {}))

@@ -39,9 +39,7 @@ def dataless(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr(safe_open, "is_dataless", lambda _status: True)
 
 
-def test_a_dataless_note_that_was_shown_is_named_and_its_names_stay(
-    make_vault: MakeVault, dataless: Callable[[], None]
-) -> None:
+def test_a_dataless_note_that_was_shown_is_named(make_vault: MakeVault, dataless: Callable[[], None]) -> None:
     vault = make_vault({A: "# Title\n"})
     assert not vault.look_at(A)
     dataless()

@@ -160,9 +160,7 @@ def shows_nothing_withheld(vault: Vault) -> None:
     assert vault.notes.names([NoteId("private.md"), NoteId("denied/x.md")]) == [None, None]
 
 
-def test_a_rule_made_while_nobody_looked_holds_from_the_first_answer(
-    make_vault: MakeVault, tmp_path: Path
-) -> None:
+def test_a_rule_holds_from_the_first_answer(make_vault: MakeVault, tmp_path: Path) -> None:
     vault = make_vault(SECRET, cache_dir=tmp_path / "cache")
     vault.close()
     gate_passed = []
@@ -186,9 +184,7 @@ def test_a_rule_made_while_nobody_looked_holds_from_the_first_answer(
 # -- likeness, tags, overview --
 
 
-def test_near_titles_of_a_large_vault_survive_odd_signs(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_near_titles_survive_odd_signs(make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_module, "_NEAR_COMPARED_MAX", 1)
     vault = make_vault({"a.md": '# The "quoted" title', "b.md": "# 東京タワー", "c.md": "# x"})
     for reference, near in (('The "quoted" titel', "a.md"), ("東京タワ", "b.md")):

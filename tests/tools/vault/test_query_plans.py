@@ -44,9 +44,7 @@ def notes(count: int) -> dict[str, str | bytes]:
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(20_000, marks=pytest.mark.thorough)])
-def test_no_statement_tries_every_row_for_every_row(
-    count: int, make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_statement_is_quadratic(count: int, make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
     vault = make_vault(notes(count))
     plans: dict[str, list[str]] = {}
     asked = database._rows

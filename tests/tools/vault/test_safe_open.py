@@ -80,9 +80,7 @@ def open_descriptors() -> int:
         *["a\0.md", "top.md\0.txt", "/", "../" * 3_000 + "x.md"],
     ],
 )
-def test_a_path_that_leads_out_is_refused_without_a_stat(
-    root: VaultRoot, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_stat_is_made_of_what_leads_out(root: VaultRoot, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("touched the disk")
 
@@ -160,9 +158,7 @@ def test_errors_and_successes_leave_no_descriptor_open(root: VaultRoot, vault: P
     assert open_descriptors() == before
 
 
-def test_a_replaced_root_is_noticed_and_one_that_is_absent_or_closed_is_a_read_error(
-    root: VaultRoot, vault: Path
-) -> None:
+def test_a_replaced_root_is_noticed_and_an_absent_one_is_an_error(root: VaultRoot, vault: Path) -> None:
     identity = root.identity()
     vault.rename(vault.parent / "moved")
     assert code(root, "top.md") == "READ_ERROR"
@@ -213,9 +209,7 @@ def test_names_that_are_not_utf8_are_no_notes_and_are_reported(root: VaultRoot, 
     assert sorted(report.undecodable) == ["bad\\udcff.md", "dir\\udcfe"]
 
 
-def test_depth_is_cut_at_the_limit_and_reported_and_the_deepest_note_can_be_opened(
-    root: VaultRoot, vault: Path
-) -> None:
+def test_depth_is_cut_at_the_limit_and_the_deepest_note_opens(root: VaultRoot, vault: Path) -> None:
     here = os.open(vault, os.O_RDONLY)
     for depth in range(1_000):
         os.mkdir("d", dir_fd=here)

@@ -210,9 +210,7 @@ def test_of_equals_the_one_visited_last_comes_first(make_vault: MakeVault) -> No
     assert [hit.note.id for hit in vault.searches.search(query, visited).hits] == ["c.md", "b.md", "a.md"]
 
 
-def test_beyond_what_is_verified_the_total_is_a_lower_bound_and_names_still_come_first(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_total_beyond_the_verified_is_a_bound(make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_module, "CANDIDATES_VERIFIED_MAX", 10)
     vault = make_vault({"0 apple.md": "first", **{f"{number:02}.md": "apple" for number in range(30)}})
     answer = vault.searches.search(SearchQuery("apple", 5))
@@ -230,9 +228,7 @@ def test_beyond_what_is_verified_the_total_is_a_lower_bound_and_names_still_come
         pytest.param("\ufdfa " * 100_000 + " tail", "tail", 1, id="folds to eighteen times its length"),
     ],
 )
-def test_a_hostile_note_stops_neither_the_index_nor_a_search(
-    text: str, query: str, total: int, make_vault: MakeVault
-) -> None:
+def test_a_hostile_note_stops_nothing(text: str, query: str, total: int, make_vault: MakeVault) -> None:
     """Hours would pass if marks were sorted by insertion."""
     vault = make_vault({"hostile.md": text, "b.md": "needle\n"})
     assert found(vault, "needle") == ["b.md"]
