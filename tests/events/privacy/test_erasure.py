@@ -19,7 +19,7 @@ from support.random_log import V, W, event_of, time_at
 from workspaced_events.blobs.durable import unpacked
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import InvalidArgument, LogDamaged, LogReadOnly, NotInLog
-from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
+from workspaced_events.ids import ConversationId, LinkedVaultId, MessageId, NoteId, OriginId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.opening import Journal, open_journal, read_journal
 from workspaced_events.limits import TEMPORARY_TABS_MAX
@@ -27,6 +27,8 @@ from workspaced_events.log.data_directory import ERASURE, ERASURE_READY
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.salvage import AFTER_DAMAGE
 from workspaced_events.log.segments import Batch
+from workspaced_events.peers.without_notes import name_hash
+from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
 from workspaced_events.privacy.conversation_erasure import ConversationEraser
 from workspaced_events.privacy.erasure import Prepared, carry_out, finish_forgetting, prepare
 from workspaced_events.privacy.tombstones import NoteEraser, Trail
@@ -36,6 +38,21 @@ from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, VaultState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import STATE_TYPES, Data, Event, UnknownEvent
+from workspaced_events.schema.codec import encode_event
+from workspaced_events.schema.peer_events import (
+    Forgetting,
+    LinkMember,
+    NewPin,
+    Position,
+    SharedActive,
+    SharedPin,
+    SharedPresence,
+    SharedRename,
+    SharedTab,
+    SharedVault,
+    VaultDifference,
+    VaultMapping,
+)
 
 A, B, C, UNTITLED = (NoteId(f"{name}.md") for name in ("a", "b", "work/c", "Untitled"))
 HASH, HASH_1 = "0" * 64, "1" * 64
@@ -678,3 +695,86 @@ class TestAConversation:
         assert after[start - 1 :] == first[start - 1 :]
         gone = blobs.keys() - talk.desk.files().keys()
         assert [name for name in gone if b"Flugroute" not in unpacked(blobs[name])] == []
+
+
+HERE, THERE = OriginId("a" * 32), OriginId("b" * 32)
+L, OTHER_PEER = LinkedVaultId("c" * 32), LinkedVaultId("d" * 32)
+PEER_SECRET, KEPT = NoteId("secret.md"), NoteId("kept.md")
+
+
+def vault(linked: LinkedVaultId) -> SharedVault:
+    pins = (SharedPin(PEER_SECRET, 1, 1, 1), SharedPin(KEPT, 2, 2, 1))
+    renames = (SharedRename(PEER_SECRET, KEPT),)
+    return SharedVault(
+        linked, SharedActive(PEER_SECRET, 1), pins=pins, tabs=(SharedTab(PEER_SECRET, 1),), renames=renames
+    )
+
+
+def log(*more: c.Data) -> list[c.Event]:
+    members = (LinkMember(HERE, "Ann", "desk"), LinkMember(THERE, "Ann", "laptop"))
+    changed = VaultDifference(
+        L,
+        SharedPresence(SharedActive(PEER_SECRET, 3)),
+        pinned=(NewPin(0, PEER_SECRET, 3, 3),),
+        order=(PEER_SECRET, KEPT),
+    )
+    data: tuple[c.Data, ...] = (
+        c.VaultOpened(V, "v", "/v"),
+        c.LinkChanged(HERE, members, ()),
+        c.RemoteEventsApplied(THERE, Position(1, 1), 1, True, (vault(L), vault(OTHER_PEER))),
+        c.LinkChanged(HERE, members, (VaultMapping(V, L),)),
+        c.RemoteEventsApplied(THERE, Position(1, 2), 2, changed=(changed,)),
+        *more,
+        c.LinkChanged(),
+    )
+    return [event_of(seq, each, source="workspaced") for seq, each in enumerate(data, 1)]
+
+
+def test_no_event_of_a_peer_names_it_any_more_and_its_other_vaults_stay() -> None:
+    trail = Trail(V, PEER_SECRET)
+    trail.feed(log())
+    assert trail.mentioned
+    eraser = NoteEraser(V, trail, lambda _event: False, ConversationEraser(lambda _part: False))
+    left = [eraser(event) for event in log()]
+    first, second = left[2].data, left[4].data
+    assert [pin.note for pin in first.view[0].pins] == [KEPT] and first.view[1] == vault(OTHER_PEER)
+    assert b"secret" not in encode_event(left[4]) and second.position == Position(1, 2)
+    assert [event.seq for event in left] == [1, 2, 3, 4, 5, 6], "also what came before its vault was mapped"
+
+
+def asks(n: int, note: NoteId, vault: LinkedVaultId = L) -> c.RemoteEventsApplied:
+    forgetting = Forgetting((name_hash(vault, note),))
+    return c.RemoteEventsApplied(
+        THERE, Position(2, n), n, n == 3, changed=(VaultDifference(vault, forgetting=forgetting),)
+    )
+
+
+def asked(*more: c.Data) -> list[AskedNote]:
+    found = AskedNotes()
+    found(log(*more)[:-1])
+    return found.found()
+
+
+def test_what_a_peer_asks_to_forget_is_found_by_what_the_log_names() -> None:
+    assert asked(asks(3, PEER_SECRET)) == [AskedNote(PEER_SECRET, V, "laptop")]
+    assert asked(asks(3, NoteId("never.md"))) == []
+    assert asked(asks(3, PEER_SECRET, OTHER_PEER)) == [AskedNote(PEER_SECRET, None, "laptop")]
+    assert asked(c.ActiveNoteSet(NoteId("own.md")), asks(3, NoteId("own.md"))) == [
+        AskedNote(NoteId("own.md"), V, "laptop")
+    ]
+
+
+def test_what_is_named_after_the_ask_is_not_asked_for() -> None:
+    again = c.ActiveNoteSet(PEER_SECRET)
+    assert asked(asks(3, PEER_SECRET), again, asks(4, PEER_SECRET)) == [AskedNote(PEER_SECRET, V, "laptop")]
+    assert asked(asks(3, NoteId("own.md")), c.ActiveNoteSet(NoteId("own.md")), asks(4, NoteId("own.md"))) == []
+
+
+def test_a_log_that_has_forgotten_it_is_asked_no_more() -> None:
+    events = log(asks(3, PEER_SECRET))[:-1]
+    trail = Trail(V, PEER_SECRET)
+    trail.feed(events)
+    eraser = NoteEraser(V, trail, lambda _event: False, ConversationEraser(lambda _part: False))
+    found = AskedNotes()
+    found(map(eraser, events))
+    assert [each.vault for each in found.found()] == []

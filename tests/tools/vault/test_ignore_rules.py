@@ -1,4 +1,5 @@
-"""`Policy`: which notes are withheld, by rules and by themselves; what cannot be understood withholds all."""
+"""`Policy`: which notes are withheld, by rules and by themselves; what cannot be understood withholds all;
+and the rules that name nothing."""
 
 import os
 import shutil
@@ -16,6 +17,7 @@ from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
 from workspaced_tools.notes.note import Level
 from workspaced_tools.vault.files import glob_rules as module
 from workspaced_tools.vault.files.glob_rules import RULE_CHARS_MAX, RuleInvalid, compile_rules
+from workspaced_tools.vault.files.idle_rules import IdleRule, idle_rules
 from workspaced_tools.vault.files.ignore_rules import IGNORE_BYTES_MAX, IGNORE_FILE, RULES_MAX, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.files.stored_rules import RulesStore, StoredRules
@@ -329,3 +331,44 @@ def test_paths_beyond_those_remembered_are_answered(folder: Folder, monkeypatch:
     policy = folder.policy()
     for _ in range(3):
         assert [path for path in PATHS if policy.denies(path)] == ["private/plan.md", "work/private/plan.md"]
+
+
+IDLE_PATHS = [
+    "secret.md",
+    "priv/a.md",
+    "priv/b.md",
+    "keep/deep/x.md",
+    "Über.md",
+    "a.md",
+    "b.md",
+    "a b.md",
+    "{c,d}.md",
+]
+IDLE = [
+    *("./secret.md", "././secret.md", "keep/./deep/", "keep//deep", "priv\\a.md", ".\\priv", "{a,b}.md"),
+    *("priv/{a,b}.md", "{a,nothing}.md", "secret", "priv/a", "Secret", "secret.md/", "secret.md  # my diary"),
+    *('"secret.md"', " secret.md", "!./secret.md", "nothing.md", "~/vault/secret.md"),
+]
+MATCH = [
+    *["secret.md", "/priv", "priv/", "**/x.md", "keep/**", "*.md", "!a.md", "a\\ b.md", "\\{c,d}.md", "{c,d}.md"]
+]
+
+
+def named(line: str) -> list[IdleRule]:
+    return idle_rules(compile_rules([line], is_file=True, source=".workspacedignore"), IDLE_PATHS)
+
+
+def test_a_rule_that_matches_nothing_is_named() -> None:
+    for line in IDLE:
+        assert named(line) == [IdleRule(line, ".workspacedignore", 1)]
+    assert [line for line in MATCH if named(line)] == []
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_git_matches_nothing_by_the_same_rules(tmp_path: Path) -> None:
+    git.repository(tmp_path)
+    for line in (*IDLE, *MATCH):
+        if line.startswith("!"):
+            continue
+        (tmp_path / ".gitignore").write_text(f"{line}\n")
+        assert bool(named(line)) == (git.ignored(tmp_path, IDLE_PATHS) == []), line

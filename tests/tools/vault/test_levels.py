@@ -1,4 +1,5 @@
-"""A note's level: by rules, settings and front matter, the strictest counts; and what each audience is shown."""
+"""A note's level: by rules, settings and front matter, the strictest counts; and what each audience is shown,
+at no more cost than that of a note that is not there."""
 
 import os
 import tempfile
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from support import images
 from support.profiles import examples
 from support.requested_vault import RequestedVault
-from support.tool_fixtures import later_ns
+from support.tool_fixtures import MakeVault, later_ns
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -385,3 +386,57 @@ def test_moves_between_folders_of_all_levels(folder: Folder) -> None:
         assert named(folder.vault, "n") == (f"{to}/n.md" if to == "open" else None)
         assert named(folder.asked, "n") == (f"{to}/n.md" if to != "never" else None)
         at = to
+
+
+LARGE = "words " * 700_000
+HEAD_BYTES_MAX = 64 * 1024
+PRIVATE = f"---\nworkspaced: private\n---\n{LARGE}"
+NOTES = {"open.md": "# Open\n", "keep/denied.md": LARGE, "private.md": PRIVATE, IGNORE_FILE: "keep/\n"}
+
+
+class Reads:
+    """Counts what is opened and read of notes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.opened: list[str] = []
+        self.bytes = 0
+        opening, reading = os.open, os.read
+
+        def opened(path: Any, *rest: Any, **named: Any) -> int:
+            if isinstance(path, str) and path.endswith(".md"):
+                self.opened.append(path)
+            return opening(path, *rest, **named)
+
+        def read(descriptor: int, size: int) -> bytes:
+            data = reading(descriptor, size)
+            self.bytes += len(data)
+            return data
+
+        monkeypatch.setattr(os, "open", opened)
+        monkeypatch.setattr(os, "read", read)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
+    return Reads(monkeypatch)
+
+
+@pytest.mark.fault(row=63)
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_denied_note_is_not_opened(make_vault: MakeVault, reads: Reads, indexed: bool) -> None:
+    vault = make_vault(NOTES, indexed=indexed)
+    reads.opened.clear()
+    [failure] = vault.notes.read([NoteId("keep/denied.md")])
+    assert failure.code == "NOTE_NOT_FOUND"
+    assert reads.opened == []
+
+
+@pytest.mark.fault(row=63)
+@pytest.mark.parametrize("indexed", [True, False])
+def test_of_a_private_note_a_bounded_head_is_read(make_vault: MakeVault, reads: Reads, indexed: bool) -> None:
+    vault = make_vault(NOTES, indexed=indexed)
+    for _ in range(3):
+        reads.bytes = 0
+        [failure] = vault.notes.read([NoteId("private.md")])
+        assert failure.code == "NOTE_NOT_FOUND"
+        assert reads.bytes <= HEAD_BYTES_MAX

@@ -1,19 +1,28 @@
-"""Opening notes safely, and scanning a vault for them."""
+"""Opening notes safely, and scanning a vault for them, files whose bytes are elsewhere among them."""
 
 import contextlib
+import errno
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.errors import ToolError
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
+from workspaced_tools.errors import NotDownloaded, ToolError
 from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
-from workspaced_tools.vault.files.safe_open import RootDirectory, VaultRoot
+from workspaced_tools.notes.note import NoteFailure
+from workspaced_tools.ports.questions import Resolve
+from workspaced_tools.vault.files import safe_open
+from workspaced_tools.vault.files.placeholders import is_dataless
+from workspaced_tools.vault.files.safe_open import RootDirectory, VaultRoot, failed
 from workspaced_tools.vault.files.walk import ScanReport, folders, scan
 
 NFC, NFD = "\u00e9.md", "e\u0301.md"
@@ -250,3 +259,43 @@ def test_folders_are_those_a_scan_enters_and_never_behind_a_symlink(root: VaultR
     assert root.is_folder("work") and root.is_folder("work/deep.md")
     for path in ("", "/", "..", "top.md", "none", "link", ".obsidian", "a\0", "work//deep.md"):
         assert not root.is_folder(path), path
+
+
+A = NoteId("a.md")
+
+
+def test_a_dataless_file_of_macos_is_known_by_its_flag(tmp_path: Any) -> None:
+    (tmp_path / "a.md").write_text("a")
+    assert not is_dataless((tmp_path / "a.md").stat())
+    assert not is_dataless(cast(os.stat_result, SimpleNamespace(st_flags=0x20)))  # compressed
+    assert is_dataless(cast(os.stat_result, SimpleNamespace(st_flags=0x4000_0020)))
+
+
+def test_a_read_that_macos_gives_up_means_that_the_file_is_elsewhere() -> None:
+    assert failed("a.md", OSError(errno.EDEADLK, "Resource deadlock avoided")).code == NotDownloaded.code
+    assert failed("a.md", OSError(errno.EIO, "")).code == "READ_ERROR"
+
+
+@pytest.fixture
+def dataless(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes every file dataless from now on: this system has no such files."""
+    return lambda: monkeypatch.setattr(safe_open, "is_dataless", lambda _status: True)
+
+
+def test_a_dataless_note_that_was_shown_is_named(make_vault: MakeVault, dataless: Callable[[], None]) -> None:
+    vault = make_vault({A: "# Title\n"})
+    assert not vault.look_at(A)
+    dataless()
+    (vault.root.path / A).touch()
+    vault.reconcile()
+    assert vault.ask(Resolve("Title"), EMPTY_VAULT).note is not None
+    [found] = vault.notes.read([A])
+    assert isinstance(found, NoteFailure) and found.code == NotDownloaded.code
+
+
+def test_one_that_was_never_read_is_missing(make_vault: MakeVault, dataless: Callable[[], None]) -> None:
+    dataless()
+    vault = make_vault({A: "# Title\n"})
+    [found] = vault.notes.read([A])
+    assert isinstance(found, NoteFailure) and found.code == "NOTE_NOT_FOUND"
+    assert vault.ask(Resolve("a"), EMPTY_VAULT).note is None
