@@ -1,4 +1,4 @@
-"""Rows 9 and 49: a flipped bit anywhere in the log, blobs and HEAD, or any damage of a blob, is noticed and named."""
+"""Rows 9 and 49: a flipped bit in the log, blobs and HEAD, or any damage of a blob, is noticed and named."""
 
 import json
 import random
