@@ -36,12 +36,14 @@ SETTINGS = Settings("openai", "gpt", 100_000, 1_000, (), None, True, 1)
 
 
 class Visited:
-    """Implements `HistoryPort`."""
+    """Implements `HistoryPort`: of an error, that it cannot be read."""
 
-    def __init__(self, visits: Sequence[Visit]) -> None:
+    def __init__(self, visits: Sequence[Visit] | Exception) -> None:
         self._visits = visits
 
     def visits(self) -> Sequence[Visit]:
+        if isinstance(self._visits, Exception):
+            raise self._visits
         return self._visits
 
 

@@ -130,12 +130,10 @@ class TestAnExpression:
         with pytest.raises(InvalidArgument):
             Expression(text)
 
-    def test_that_reads_a_word_of_json_as_a_field_is_told_how_its_value_is_written(self) -> None:
+    def test_that_is_wrong_is_refused_and_a_word_of_json_is_told_how_it_is_written(self) -> None:
         with pytest.raises(InvalidArgument) as caught:
             Expression("activeNote == null")
         assert "`null`" in caught.value.hint
-
-    def test_with_a_wrong_number_of_arguments_is_refused_when_it_is_asked(self) -> None:
         with pytest.raises(InvalidArgument):
             Expression("length(pinnedNotes, seq)")(EMPTY)
 

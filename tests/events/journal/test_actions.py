@@ -51,12 +51,10 @@ def test_a_type_is_published_by_whom_its_row_says(name: str) -> None:
 
 
 class TestAnEnvelope:
-    def test_carries_id_and_vault_or_neither(self) -> None:
+    def test_carries_id_and_vault_or_neither_and_may_leave_out_empty_data(self) -> None:
         assert parse_one("note_pinned", {"note": "a.md"}) == Action(c.NotePinned(NoteId("a.md")))
         action = parse_one("note_pinned", {"note": "a.md"}, id="x", vault="v")
         assert (action.id, action.vault) == (EventId("x"), VaultId("v"))
-
-    def test_may_leave_out_empty_data(self) -> None:
         assert parse({"type": "active_note_cleared"}) == [Action(c.ActiveNoteCleared())]
 
     @pytest.mark.parametrize(
@@ -153,12 +151,10 @@ class TestData:
         with pytest.raises(OutsideVault):
             parse_one(name, {field: ["b.md", path] if field == "notes" else path, **rest})
 
-    def test_gets_its_paths_in_their_composed_form(self) -> None:
+    def test_gets_its_paths_composed_and_no_active_note_becomes_cleared(self) -> None:
         assert parse_one("note_pinned", {"note": "cafe\u0301.md"}).data == c.NotePinned(NoteId("caf\u00e9.md"))
         reordered = parse_one("pinned_notes_reordered", {"notes": ["cafe\u0301.md", "b.md"]})
         assert reordered.data == c.PinnedNotesReordered((NoteId("caf\u00e9.md"), NoteId("b.md")))
-
-    def test_of_no_active_note_becomes_cleared(self) -> None:
         assert parse_one("active_note_set", {"note": None}).data == c.ActiveNoteCleared()
 
     @pytest.mark.parametrize("size", [0, 1, SELECTION_INLINE_CHARS_MAX])

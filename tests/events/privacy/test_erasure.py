@@ -37,22 +37,9 @@ from workspaced_events.projections.visits import visits_of
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, VaultState
 from workspaced_events.schema import catalogue as c
+from workspaced_events.schema import peer_events as p
 from workspaced_events.schema.catalogue import STATE_TYPES, Data, Event, UnknownEvent
 from workspaced_events.schema.codec import encode_event
-from workspaced_events.schema.peer_events import (
-    Forgetting,
-    LinkMember,
-    NewPin,
-    Position,
-    SharedActive,
-    SharedPin,
-    SharedPresence,
-    SharedRename,
-    SharedTab,
-    SharedVault,
-    VaultDifference,
-    VaultMapping,
-)
 
 A, B, C, UNTITLED = (NoteId(f"{name}.md") for name in ("a", "b", "work/c", "Untitled"))
 HASH, HASH_1 = "0" * 64, "1" * 64
@@ -167,12 +154,10 @@ class TestWhatANoteDidToOthers:
         assert state_without(events, B).active is None
         assert without(events, B)[-1].data == c.EventForgotten("left")
 
-    def test_an_order_keeps_the_others(self) -> None:
+    def test_an_order_keeps_the_others_and_is_forgotten_where_there_are_none(self) -> None:
         events = log_of(*map(c.NotePinned, (A, B, C)), c.PinnedNotesReordered((C, A, B)))
         assert without(events, A)[-1].data == c.PinnedNotesReordered((C, B))
         assert list(state_without(events, A).pins) == [C, B]
-
-    def test_an_order_of_it_alone_is_forgotten_whole(self) -> None:
         events = log_of(c.NotePinned(A), c.PinnedNotesReordered((A,)))
         assert without(events, A)[-1].data == c.EventForgotten("updated")
 
@@ -216,13 +201,11 @@ class TestAGlobOfFiles:
         [opened] = without([event_of(1, c.VaultOpened(V, "v", "/v", files))], NoteId("src/keys.py"))
         assert opened.data == c.VaultOpened(V, "v", "/v", ("src/*.py", "lib/src/keys.py", "src/keys.pyi"))
 
-    def test_that_is_a_path_it_had_at_another_time_goes(self) -> None:
+    def test_that_is_a_path_it_had_at_another_time_goes_but_not_of_another_vault(self) -> None:
         old, new = NoteId("old.py"), NoteId("new.py")
         opened = event_of(1, c.VaultOpened(V, "v", "/v", (old, new, "rest.py")))
         kept = without([opened, event_of(2, c.NotePinned(old)), event_of(3, c.NoteRenamed(old, new))], new)[0]
         assert kept.data.files == ("rest.py",)
-
-    def test_of_another_vault_stays(self) -> None:
         opened = event_of(1, c.VaultOpened(W, "w", "/w", (A,)), W)
         assert without([opened], A) == [opened]
 
@@ -702,28 +685,28 @@ L, OTHER_PEER = LinkedVaultId("c" * 32), LinkedVaultId("d" * 32)
 PEER_SECRET, KEPT = NoteId("secret.md"), NoteId("kept.md")
 
 
-def vault(linked: LinkedVaultId) -> SharedVault:
-    pins = (SharedPin(PEER_SECRET, 1, 1, 1), SharedPin(KEPT, 2, 2, 1))
-    renames = (SharedRename(PEER_SECRET, KEPT),)
-    return SharedVault(
-        linked, SharedActive(PEER_SECRET, 1), pins=pins, tabs=(SharedTab(PEER_SECRET, 1),), renames=renames
+def vault(linked: LinkedVaultId) -> p.SharedVault:
+    pins = (p.SharedPin(PEER_SECRET, 1, 1, 1), p.SharedPin(KEPT, 2, 2, 1))
+    renames = (p.SharedRename(PEER_SECRET, KEPT),)
+    return p.SharedVault(
+        linked, p.SharedActive(PEER_SECRET, 1), pins=pins, tabs=(p.SharedTab(PEER_SECRET, 1),), renames=renames
     )
 
 
 def log(*more: c.Data) -> list[c.Event]:
-    members = (LinkMember(HERE, "Ann", "desk"), LinkMember(THERE, "Ann", "laptop"))
-    changed = VaultDifference(
+    members = (p.LinkMember(HERE, "Ann", "desk"), p.LinkMember(THERE, "Ann", "laptop"))
+    changed = p.VaultDifference(
         L,
-        SharedPresence(SharedActive(PEER_SECRET, 3)),
-        pinned=(NewPin(0, PEER_SECRET, 3, 3),),
+        p.SharedPresence(p.SharedActive(PEER_SECRET, 3)),
+        pinned=(p.NewPin(0, PEER_SECRET, 3, 3),),
         order=(PEER_SECRET, KEPT),
     )
     data: tuple[c.Data, ...] = (
         c.VaultOpened(V, "v", "/v"),
         c.LinkChanged(HERE, members, ()),
-        c.RemoteEventsApplied(THERE, Position(1, 1), 1, True, (vault(L), vault(OTHER_PEER))),
-        c.LinkChanged(HERE, members, (VaultMapping(V, L),)),
-        c.RemoteEventsApplied(THERE, Position(1, 2), 2, changed=(changed,)),
+        c.RemoteEventsApplied(THERE, p.Position(1, 1), 1, True, (vault(L), vault(OTHER_PEER))),
+        c.LinkChanged(HERE, members, (p.VaultMapping(V, L),)),
+        c.RemoteEventsApplied(THERE, p.Position(1, 2), 2, changed=(changed,)),
         *more,
         c.LinkChanged(),
     )
@@ -738,14 +721,14 @@ def test_no_event_of_a_peer_names_it_any_more_and_its_other_vaults_stay() -> Non
     left = [eraser(event) for event in log()]
     first, second = left[2].data, left[4].data
     assert [pin.note for pin in first.view[0].pins] == [KEPT] and first.view[1] == vault(OTHER_PEER)
-    assert b"secret" not in encode_event(left[4]) and second.position == Position(1, 2)
+    assert b"secret" not in encode_event(left[4]) and second.position == p.Position(1, 2)
     assert [event.seq for event in left] == [1, 2, 3, 4, 5, 6], "also what came before its vault was mapped"
 
 
 def asks(n: int, note: NoteId, vault: LinkedVaultId = L) -> c.RemoteEventsApplied:
-    forgetting = Forgetting((name_hash(vault, note),))
+    forgetting = p.Forgetting((name_hash(vault, note),))
     return c.RemoteEventsApplied(
-        THERE, Position(2, n), n, n == 3, changed=(VaultDifference(vault, forgetting=forgetting),)
+        THERE, p.Position(2, n), n, n == 3, changed=(p.VaultDifference(vault, forgetting=forgetting),)
     )
 
 
@@ -755,16 +738,13 @@ def asked(*more: c.Data) -> list[AskedNote]:
     return found.found()
 
 
-def test_what_a_peer_asks_to_forget_is_found_by_what_the_log_names() -> None:
+def test_what_a_peer_asks_to_forget_is_found_by_what_the_log_names_before() -> None:
     assert asked(asks(3, PEER_SECRET)) == [AskedNote(PEER_SECRET, V, "laptop")]
     assert asked(asks(3, NoteId("never.md"))) == []
     assert asked(asks(3, PEER_SECRET, OTHER_PEER)) == [AskedNote(PEER_SECRET, None, "laptop")]
     assert asked(c.ActiveNoteSet(NoteId("own.md")), asks(3, NoteId("own.md"))) == [
         AskedNote(NoteId("own.md"), V, "laptop")
     ]
-
-
-def test_what_is_named_after_the_ask_is_not_asked_for() -> None:
     again = c.ActiveNoteSet(PEER_SECRET)
     assert asked(asks(3, PEER_SECRET), again, asks(4, PEER_SECRET)) == [AskedNote(PEER_SECRET, V, "laptop")]
     assert asked(asks(3, NoteId("own.md")), c.ActiveNoteSet(NoteId("own.md")), asks(4, NoteId("own.md"))) == []

@@ -92,13 +92,15 @@ def test_a_level_is_a_clients_last(settings: list[tuple[str, Sharing]], kept: di
     assert folded(*(c.SharingSet(client, level) for client, level in settings)).sharing == kept
 
 
-def test_a_client_that_is_not_named_has_the_default() -> None:
+def test_a_client_has_its_own_level_else_the_default_and_so_many_are_kept() -> None:
     state = folded(
         c.SharingSet("*", "names"), c.SharingSet("a", "all"), c.SharingSet("gemini-cli-mcp-client", "none")
     )
     names = ("A", "other", "*", "gemini-cli-mcp-client-workspaced-notes")
     assert [state.sharing_of(name) for name in names] == ["all", "names", "names", "none"]
     assert EMPTY.sharing_of("anybody") == "all"
+    kept = folded(*(c.SharingSet(f"agent {number}", "none") for number in range(SHARING_CLIENTS_MAX + 5))).sharing
+    assert len(kept) == SHARING_CLIENTS_MAX and "agent 0" in kept
 
 
 def test_what_a_client_is_told_without_asking_is_its_last_setting() -> None:
@@ -113,11 +115,6 @@ def test_what_is_set_is_part_of_the_state_of_every_vault() -> None:
     view = msgspec.to_builtins(to_json(state, W))
     assert (view["sharing"], view["volunteering"], state.seq) == ({"a": "none"}, {"*": "off"}, 5)
     assert not {"sharing", "volunteering"} & {*msgspec.to_builtins(to_json(folded()))}
-
-
-def test_levels_are_kept_for_so_many_clients() -> None:
-    kept = folded(*(c.SharingSet(f"agent {number}", "none") for number in range(SHARING_CLIENTS_MAX + 5))).sharing
-    assert len(kept) == SHARING_CLIENTS_MAX and "agent 0" in kept
 
 
 # -- vaults --

@@ -87,13 +87,10 @@ def test_renames_in_a_row_lead_on(renames: list[tuple[NoteId, NoteId]], names: t
 # -- how much is remembered --
 
 
-def test_at_most_so_many_visits_are_remembered() -> None:
+def test_at_most_so_many_visits_are_remembered_and_little_more_is_held() -> None:
     events = events_of(*[SET_A, SET_B] * 50)
     found = VisitLog(MemoryLog(events), Bounds(events=1_000, visits=7, slack=3)).visits(V1, 100)
     assert [visit.seq for visit in found] == list(range(94, 101))
-
-
-def test_of_a_long_log_little_more_is_held_than_is_remembered() -> None:
     fold, bounds = visits_from(0), Bounds(events=1_000, visits=7, slack=3)
     for each in events_of(*[SET_A, SET_B] * 50):
         fold.feed([each])

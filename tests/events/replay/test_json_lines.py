@@ -81,12 +81,10 @@ class TestAnExport:
         assert [json.loads(line)["seq"] for line in lines[1:]] == list(range(1, len(events) + 1))
         assert set(json.loads(lines[1])) == {"seq", "id", "time", "source", "vault", "type", "data"}
 
-    def test_reads_back_as_it_was(self, directory: Path) -> None:
+    def test_reads_back_as_it_was_from_anywhere_and_with_blank_lines(self, directory: Path) -> None:
         events = events_in(directory)
         again = list(read_export(export_lines("x", events), "x"))
         assert [encode_event(event) for event in again] == [encode_event(event) for event in events]
-
-    def test_may_begin_anywhere_and_hold_blank_lines(self, directory: Path) -> None:
         events = events_in(directory)[5:9]
         lines = [line for each in export_lines("x", events) for line in (each, b"\n")]
         assert [event.seq for event in read_export(lines, "x")] == [6, 7, 8, 9]

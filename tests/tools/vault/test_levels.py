@@ -19,25 +19,9 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.notes.note import Level, Note
+from workspaced_tools.ports import questions as q
 from workspaced_tools.ports.asking import Audience
 from workspaced_tools.ports.images import NoteImage
-from workspaced_tools.ports.questions import (
-    Images,
-    Incoming,
-    LinkTargets,
-    Members,
-    Names,
-    NamesLike,
-    NoteCount,
-    Overview,
-    Question,
-    Read,
-    Resolve,
-    ResolveFrom,
-    Search,
-    SharingTags,
-    Similar,
-)
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
@@ -158,13 +142,13 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 
 def named(vault: Any, reference: str) -> str | None:
-    found = vault.ask(Resolve(reference), EMPTY_VAULT)
+    found = vault.ask(q.Resolve(reference), EMPTY_VAULT)
     assert not found.candidates and not found.near
     return found.note.id if found.note is not None else None
 
 
 def hits(vault: Any, words: str) -> tuple[list[str], int]:
-    found = vault.ask(Search(SearchQuery(words, 10)), EMPTY_VAULT)
+    found = vault.ask(q.Search(SearchQuery(words, 10)), EMPTY_VAULT)
     return sorted(hit.note.id for hit in found.hits), found.total
 
 
@@ -201,11 +185,11 @@ def test_in_what_is_said_of_other_notes_it_does_not_exist(folder: Folder) -> Non
     links = list("abcd")
 
     def targets(source: str) -> list[str | None]:
-        found = folder.asked.ask(LinkTargets(NoteId(source), links), EMPTY_VAULT)
+        found = folder.asked.ask(q.LinkTargets(NoteId(source), links), EMPTY_VAULT)
         return [each.note.id if each.note is not None else None for each in found]
 
     def sources(note: str) -> list[str]:
-        return [each.source.id for each in folder.asked.ask(Incoming(NoteId(note), 9), EMPTY_VAULT).links]
+        return [each.source.id for each in folder.asked.ask(q.Incoming(NoteId(note), 9), EMPTY_VAULT).links]
 
     assert targets("a.md") == ["a.md", None, None, "d.md"]
     assert targets("b.md") == ["a.md", "b.md", None, "d.md"], "its links to itself lead somewhere"
@@ -216,15 +200,15 @@ def test_a_name_that_means_other_notes_means_these_still(folder: Folder) -> None
     folder.write(Plan=FLAG, x__Plan="# One", y__Plan="# Two", z__Only=f"{FLAG}# Only", Onlx="# Onlx", v__Pair=FLAG)
     folder.write(w__Pair=FLAG)
     folder.vault.reconcile()
-    found = folder.asked.ask(Resolve("plan"), EMPTY_VAULT)
+    found = folder.asked.ask(q.Resolve("plan"), EMPTY_VAULT)
     assert [each.id for each in found.candidates] == ["x/Plan.md", "y/Plan.md"]
-    exact = folder.asked.ask(Resolve("Plan.md"), EMPTY_VAULT)
+    exact = folder.asked.ask(q.Resolve("Plan.md"), EMPTY_VAULT)
     assert exact.note is not None and exact.note.id == "Plan.md", "a path names one note"
-    missing = folder.asked.ask(Resolve("Onli"), EMPTY_VAULT)
+    missing = folder.asked.ask(q.Resolve("Onli"), EMPTY_VAULT)
     assert "Onlx.md" in [each.id for each in missing.near] and not any("Only" in each.id for each in missing.near)
-    two = folder.asked.ask(ResolveFrom("[[Only]]", "z/Only.md"), EMPTY_VAULT)
+    two = folder.asked.ask(q.ResolveFrom("[[Only]]", "z/Only.md"), EMPTY_VAULT)
     assert two.note is not None and two.note.id == "z/Only.md", "a reference may stand in it"
-    pair = folder.asked.ask(Resolve("Pair"), EMPTY_VAULT)
+    pair = folder.asked.ask(q.Resolve("Pair"), EMPTY_VAULT)
     assert (pair.note, pair.candidates) == (None, ())
 
 
@@ -236,7 +220,7 @@ def test_an_image_that_it_embeds_is_shown_with_it_alone(folder: Folder) -> None:
     folder.vault.reconcile()
 
     def shown(note: str) -> list[bool]:
-        found = folder.asked.ask(Images(NoteId(note)), EMPTY_VAULT)
+        found = folder.asked.ask(q.Images(NoteId(note)), EMPTY_VAULT)
         return [isinstance(each, NoteImage) for each in found.images]
 
     assert (shown("a.md"), shown("b.md"), shown("d.md")) == ([False], [True], [False])
@@ -291,21 +275,21 @@ def test_a_lost_index_of_them_costs_a_reading_and_no_answer(folder: Folder) -> N
 # -- any levels, by any sources --
 
 NAMES = ("a", "b", "d/a", "d/c", "e/Plan")
-STRICT: tuple[Callable[[], Question[Any]], ...] = (
-    *(lambda name=name: Resolve(name) for name in ("a", "A title", "Plan", "Tag", "c", "d/a.md", "shared")),  # type: ignore[misc]
-    *(lambda word=word: Search(SearchQuery(word, 20)) for word in ("zebra", "quagga", "title", "tag:x")),  # type: ignore[misc]
-    *(lambda note=note: Incoming(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
-    *(lambda note=note: Similar(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
-    *(lambda note=note: SharingTags(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
-    lambda: LinkTargets(NoteId("home.md"), [*NAMES, "Plan", "shared"]),
-    lambda: Incoming(NoteId("home.md"), 20),
-    lambda: Names([NoteId(f"{note}.md") for note in NAMES]),
-    *(lambda word=word: NamesLike(word, 20) for word in ("", "a", "title", "pl", "shared", "d/")),  # type: ignore[misc]
-    lambda: Members("", None, 20),
-    lambda: Members("d", None, 20),
-    lambda: Members(None, "x", 20),
-    lambda: Overview(20),
-    NoteCount,
+STRICT: tuple[Callable[[], q.Question[Any]], ...] = (
+    *(lambda name=name: q.Resolve(name) for name in ("a", "A title", "Plan", "Tag", "c", "d/a.md", "shared")),  # type: ignore[misc]
+    *(lambda word=word: q.Search(SearchQuery(word, 20)) for word in ("zebra", "quagga", "title", "tag:x")),  # type: ignore[misc]
+    *(lambda note=note: q.Incoming(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
+    *(lambda note=note: q.Similar(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
+    *(lambda note=note: q.SharingTags(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
+    lambda: q.LinkTargets(NoteId("home.md"), [*NAMES, "Plan", "shared"]),
+    lambda: q.Incoming(NoteId("home.md"), 20),
+    lambda: q.Names([NoteId(f"{note}.md") for note in NAMES]),
+    *(lambda word=word: q.NamesLike(word, 20) for word in ("", "a", "title", "pl", "shared", "d/")),  # type: ignore[misc]
+    lambda: q.Members("", None, 20),
+    lambda: q.Members("d", None, 20),
+    lambda: q.Members(None, "x", 20),
+    lambda: q.Overview(20),
+    q.NoteCount,
 )
 
 
@@ -362,9 +346,9 @@ def test_what_is_pushed_is_that_of_a_vault_without_all_other_notes(
             assert shown.ask(question(), EMPTY_VAULT) == bare.ask(question(), EMPTY_VAULT), question()
         asked = RequestedVault(shown)
         notes = [NoteId(f"{name}.md") for name in NAMES]
-        read = [isinstance(each, Note) for each in asked.ask(Read(notes), EMPTY_VAULT)]
+        read = [isinstance(each, Note) for each in asked.ask(q.Read(notes), EMPTY_VAULT)]
         assert read == [expected[name] is not NEVER for name in NAMES]
-        found = {hit.note.id for hit in asked.ask(Search(SearchQuery("quagga", 20)), EMPTY_VAULT).hits}
+        found = {hit.note.id for hit in asked.ask(q.Search(SearchQuery("quagga", 20)), EMPTY_VAULT).hits}
         assert found == {f"{name}.md" for name in NAMES if expected[name] is not NEVER}
         for vault in vaults:
             vault.close()
