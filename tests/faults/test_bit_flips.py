@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -10,7 +9,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from support.daemon import ANSWER_S, refusal
+from support.crowd import degraded, selected
+from support.daemon import refusal
+from support.journals import flipped
 
 from workspaced_events.blobs.durable import DurableBlobs, packed, read_blob
 from workspaced_events.errors import LogDamaged
@@ -40,12 +41,11 @@ def record(journal: Journal, *actions: Action) -> None:
     assert journal.writer.commit().events
 
 
-def selected(number: int) -> Action:
+def with_text(number: int) -> Action:
     """A selection whose text is a blob of its own."""
-    text = f"text {number} " + "long " * SELECTION_INLINE_CHARS_MAX
-    data = {"note": "a.md", "startLine": 1, "endLine": 2, "text": text}
-    [action] = parse_actions([{"type": "selection_changed", "data": data, "id": f"s{number}"}], keep_text=name_of)
-    return action
+    action = selected(f"text {number} " + "long " * SELECTION_INLINE_CHARS_MAX, f"s{number}")
+    [parsed] = parse_actions([action], keep_text=name_of)
+    return parsed
 
 
 def name_of(content: bytes) -> str:
@@ -59,7 +59,7 @@ def make_past(data: Path, *, snapshot: bool = True) -> list[Event]:
     record(journal, Action(c.VaultOpened(VaultId("past"), "past", "/nowhere")))
     for number in range(BATCHES):
         action = Action(c.ActiveNoteSet(NoteId(f"{number}.md")), id=EventId(f"n{number}"))
-        record(journal, selected(number) if number % 40 == 0 else action)
+        record(journal, with_text(number) if number % 40 == 0 else action)
     events = journal.log.read(1, EVERYTHING, EVERYTHING)
     journal.writer.close()
     if not snapshot:
@@ -73,9 +73,7 @@ def segments(data: Path) -> list[Path]:
 
 
 def flip(path: Path, bit: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(data)
+    path.write_bytes(flipped(path.read_bytes(), bit))
 
 
 def line_start(data: bytes, at: int) -> int:
@@ -133,9 +131,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify(daemon: 
         and str(start) in done.stdout + done.stderr
     )
     assert client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])[0]["seq"] > len(events)
-    deadline = time.monotonic() + ANSWER_S
-    while not any(sealed.name in said for said in client.call("workspaced/status")["degraded"]):
-        assert time.monotonic() < deadline, "what could not be read at the start is not degraded"
+    degraded(client, lambda found: any(sealed.name in said for said in found))
 
 
 # -- what is scanned at the start --
@@ -214,11 +210,6 @@ TEXT = "Ein langer ausgewählter Text. " * 400
 OTHER = "Another selected text. " * 400
 
 
-def selected_blob(text: str, name: str) -> dict[str, Any]:
-    data = {"note": "a.md", "startLine": 1, "endLine": 2, "text": text}
-    return {"type": "selection_changed", "data": data, "id": name}
-
-
 def blob_of(running: Any, client: Any, name: str) -> Path:
     """The file that keeps the text of the event with the id `name`."""
     events = client.call("workspaced/log", {"from": 1, "limit": 5_000})["events"]
@@ -227,14 +218,12 @@ def blob_of(running: Any, client: Any, name: str) -> Path:
     return path
 
 
-def flipped(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
+def flip_middle(path: Path) -> None:
+    flip(path, path.stat().st_size // 2 * 8)
 
 
 DAMAGES: dict[str, Callable[[Path], Any]] = {
-    "a flipped bit": flipped,
+    "a flipped bit": flip_middle,
     "cut short": lambda path: path.write_bytes(path.read_bytes()[:-20]),
     "empty": lambda path: path.write_bytes(b""),
     "another text": lambda path: path.write_bytes(packed(OTHER.encode())),
@@ -242,21 +231,12 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def degraded(client: Any, *, until: Callable[[list[str]], bool]) -> list[str]:
-    """What the daemon says is degraded, once that is as expected: the blobs are looked at beside serving."""
-    deadline = time.monotonic() + ANSWER_S
-    while not until(said := client.call("workspaced/status")["degraded"]):
-        assert time.monotonic() < deadline, said
-    result: list[str] = said
-    return result
-
-
 @pytest.mark.fault(row=49)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew(daemon: Any, damage: str) -> None:
     running = daemon("--no-watch")
     client = running.connect()
-    client.publish([selected_blob(TEXT, "damaged"), selected_blob(OTHER, "sound")])
+    client.publish([selected(TEXT, "damaged"), selected(OTHER, "sound")])
     path = blob_of(running, client, "damaged")
     assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
     assert running.stop() == 0
@@ -273,12 +253,12 @@ def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew(daemon: Any,
 
     running.start()
     client = running.connect()
-    (problem,) = degraded(client, until=bool)
+    (problem,) = degraded(client, bool)
     assert name in problem
     environment = {"WORKSPACED_DATA_DIR": str(running.data)}
     findings = json.loads(running.cli("doctor", "--json", env=environment).stdout)
     assert any(each["level"] == "problem" and name in each["says"] and each["fix"] for each in findings)
-    client.publish([selected_blob(TEXT, "again")])
+    client.publish([selected(TEXT, "again")])
     assert read_blob(RealDisk(running.data), "blobs", path.name) == TEXT.encode()
     assert client.call("workspaced/status")["degraded"] == []
     assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
@@ -288,12 +268,12 @@ def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew(daemon: Any,
 def test_row_49_agents_are_told_how_many_texts_are_damaged_and_not_which(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()
-    client.publish([selected_blob(TEXT, "damaged")])
+    client.publish([selected(TEXT, "damaged")])
     path = blob_of(running, client, "damaged")
     assert running.stop() == 0
-    flipped(path)
+    flip_middle(path)
     running.start()
-    degraded(running.connect(), until=bool)
+    degraded(running.connect(), bool)
     wire = running.wire()
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
     wire.ask("initialize", hello)
@@ -305,15 +285,15 @@ def test_row_49_agents_are_told_how_many_texts_are_damaged_and_not_which(daemon:
 def test_row_49_a_start_looks_at_the_tail_and_verify_at_all_of_it(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()
-    client.publish([selected_blob(TEXT, "old")])
+    client.publish([selected(TEXT, "old")])
     client.publish([{"type": "active_note_set", "data": {"note": f"{n}.md"}} for n in range(1_000)])
-    client.publish([selected_blob(OTHER, "new")])
+    client.publish([selected(OTHER, "new")])
     old, new = blob_of(running, client, "old"), blob_of(running, client, "new")
     assert running.stop() == 0
-    flipped(old)
-    flipped(new)
+    flip_middle(old)
+    flip_middle(new)
     running.start()
-    (problem,) = degraded(running.connect(), until=bool)
+    (problem,) = degraded(running.connect(), bool)
     assert new.name in problem and old.name not in problem
     verified = running.cli("log", "verify", "--data-dir", str(running.data))
     assert verified.returncode == 4 and old.name in verified.stderr and new.name in verified.stderr
@@ -337,7 +317,7 @@ def test_row_49_what_agents_were_shown_may_be_gone_but_not_be_another_text(daemo
     named = said["served"]["named"]
     for each in others:
         each.unlink()
-    flipped(first)
+    flip_middle(first)
     done = running.cli("log", "verify", "--data-dir", str(running.data), "--json")
     said = json.loads(done.stdout)
     assert done.returncode == 0 and said["ok"] is True and said["blobs"]["damaged"] == []

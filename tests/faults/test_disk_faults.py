@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import Crowd, look, publish, verified
+from support.crowd import Crowd, look, publish, segment, selected, verified
 from support.daemon import ANSWER_S, refusal
 
 from workspaced.errors import RemoteError
@@ -23,11 +23,6 @@ MEGABYTE = 1024 * 1024
 LONG = "/".join(["d" * 200] * 4) + ".md"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: prlimit and strace")
 pytestmark = LINUX
-
-
-def segment(running: Any) -> Path:
-    """The open segment."""
-    return max((running.data / "log").glob("*.wlog"))
 
 
 def stop_poisoned(running: Any) -> None:
@@ -122,19 +117,16 @@ def test_row_06_without_an_inode_left_the_log_goes_on(small_disk: Any, daemon: A
     running.data = small_disk("size=1m,nr_inodes=64")
     running.start()
     client = running.connect()
-    selection = {
-        "type": "selection_changed",
-        "data": {"note": "a.md", "startLine": 1, "endLine": 2, "text": "x" * 5_000},
-    }
+    selection = selected("x" * 5_000, "selected")
     client.call("workspaced/reconcile")  # of a note that is known the text is recorded
     fillers = fill_inodes(running.data)
     acknowledged = {"before": publish(client, look("a.md", "before"))}
-    error = refusal(client.publish, [{**selection, "id": "selected"}])
+    error = refusal(client.publish, [selection])
     assert error.code == "DISK_FULL", error
     acknowledged["between"] = publish(client, look("b.md", "between"))
     for each in fillers:
         each.unlink()
-    acknowledged["selected"] = publish(client, {**selection, "id": "selected"})
+    acknowledged["selected"] = publish(client, selection)
     verified(running, acknowledged)
 
 
@@ -244,8 +236,7 @@ def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goe
         acknowledged |= {receipt["id"]: receipt["seq"] for receipt in receipts}
         turn += 1
         assert turn < 60, "the segment was not sealed"
-    selection = {"note": "a.md", "startLine": 1, "endLine": 2, "text": "x" * 5_000}
-    acknowledged["sel"] = publish(client, {"type": "selection_changed", "data": selection, "id": "sel"})
+    acknowledged["sel"] = publish(client, selected("x" * 5_000, "sel"))
     assert client.tool("get_current_note")["success"] in (True, False)
     assert client.call("workspaced/log", {"from": 1, "limit": 5})["events"]
     descriptors = len(os.listdir(f"/proc/{running.pid}/fd"))

@@ -7,12 +7,11 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support import DATA
-from support.crowd import Crowd, look, verified
+from support.crowd import Crowd, look, segment, selected, verified
 from support.daemon import ANSWER_S
 
 from workspaced.errors import RemoteError
@@ -251,9 +250,7 @@ SELECTED_BYTES = 3 * SELECTION_CHARS_MAX
 
 def selecting(name: str) -> dict[str, Any]:
     """The parameters of a publish of SELECTED_BYTES of text."""
-    selection = {"note": "a.md", "startLine": 1, "endLine": 2, "text": "x" * SELECTION_CHARS_MAX}
-    actions = [{"type": "selection_changed", "id": f"{name}-{each}", "data": selection} for each in range(3)]
-    return {"actions": actions}
+    return {"actions": [selected("x" * SELECTION_CHARS_MAX, f"{name}-{each}") for each in range(3)]}
 
 
 def answers(wire: Any, count: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -300,9 +297,3 @@ def test_row_54_what_waits_for_the_disk_is_bounded(daemon: Any, inject: Any, rec
     assert peak - memory < 48 * MEGABYTE
     assert after - memory < 8 * MEGABYTE
     verified(running, acknowledged)
-
-
-def segment(running: Any) -> Path:
-    """The file that the log writes to."""
-    found: Path = max((running.data / "log").glob("*.wlog"))
-    return found
