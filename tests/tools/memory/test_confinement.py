@@ -72,22 +72,6 @@ def test_a_path_that_could_lead_out_is_refused(use: Any, secret: Path, vault: Pa
     assert secret.read_text() == SECRET and use("view", "/memories/plan.md").text == "one"
 
 
-def _symlink(path: Path, secret: Path) -> None:
-    path.symlink_to(secret)
-
-
-def _dangling(path: Path, secret: Path) -> None:
-    path.symlink_to(secret.with_name("made-by-agent.md"))
-
-
-def _hard_link(path: Path, secret: Path) -> None:
-    os.link(secret, path)
-
-
-def _fifo(path: Path, _secret: Path) -> None:
-    os.mkfifo(path)
-
-
 def _socket(path: Path, _secret: Path) -> None:
     with socket.socket(socket.AF_UNIX) as made:
         here = os.open(path.parent, os.O_RDONLY)
@@ -97,14 +81,20 @@ def _socket(path: Path, _secret: Path) -> None:
             os.close(here)
 
 
-THINGS = [_symlink, _dangling, _hard_link, _fifo, _socket]
+THINGS: dict[str, Callable[[Path, Path], None]] = {
+    "symlink": lambda path, secret: path.symlink_to(secret),
+    "dangling": lambda path, secret: path.symlink_to(secret.with_name("made-by-agent.md")),
+    "hard link": lambda path, secret: os.link(secret, path),
+    "fifo": lambda path, _secret: os.mkfifo(path),
+    "socket": _socket,
+}
 
 
 @pytest.mark.fault(row=65)
-@pytest.mark.parametrize("make", THINGS, ids=lambda make: make.__name__)
-def test_no_other_file_is_read_or_written(use: Any, secret: Path, vault: Path, make: Callable[..., None]) -> None:
+@pytest.mark.parametrize("kind", THINGS)
+def test_no_other_file_is_read_or_written(use: Any, secret: Path, vault: Path, kind: str) -> None:
     thing = vault / "Memory" / "thing.md"
-    make(thing, secret)
+    THINGS[kind](thing, secret)
     before = os.lstat(thing)
     for command, more in COMMANDS:
         with pytest.raises(MemoryPathUnusable) as raised:
