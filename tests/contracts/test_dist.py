@@ -126,9 +126,7 @@ def test_the_registrys_entry_names_what_was_made(tmp_path: Path) -> None:
         ({"RELEASE_URL": "http://example.org"}, "$.packages[1].identifier"),
     ],
 )
-def test_an_entry_that_the_registry_would_refuse_is_not_made(
-    tmp_path: Path, environment: dict[str, str], where: str
-) -> None:
+def test_what_the_registry_refuses_is_not_made(tmp_path: Path, environment: dict[str, str], where: str) -> None:
     done = released(tmp_path, **environment)
     assert done.returncode == 1 and f"would refuse server.json, at {where}:" in done.stderr
     assert not (tmp_path / "server.json").exists()

@@ -68,12 +68,9 @@ def test_each_is_documented(kind: str) -> None:
     assert [name for name in DOCUMENTED[kind] if name not in WORDS] == []
 
 
-def test_each_setting_is_documented() -> None:
+def test_each_setting_is_documented_and_each_command_has_its_help() -> None:
     named = {name: {name, f"WORKSPACED_{name.upper()}"} for name in Settings.model_fields}
     assert [name for name, words in named.items() if not words & WORDS] == []
-
-
-def test_each_command_has_its_help() -> None:
     commands = {name: cli.get_command(click.Context(cli), name) for name in COMMANDS}
     assert [name for name, command in commands.items() if command is None or not command.help] == []
 

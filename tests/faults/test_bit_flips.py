@@ -1,17 +1,19 @@
-"""Row 9: one flipped bit anywhere in a daemon's log, blobs and HEAD is noticed, named, and never served."""
+"""Rows 9 and 49: a flipped bit in the log, blobs and HEAD, or any damage of a blob, is noticed and named."""
 
 import json
 import random
-import time
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from support.daemon import ANSWER_S, refusal
+from support.crowd import degraded, selected
+from support.daemon import refusal
+from support.journals import flipped
 
-from workspaced_events.blobs.durable import DurableBlobs, unpacked
+from workspaced_events.blobs.durable import DurableBlobs, packed, read_blob
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
@@ -39,12 +41,11 @@ def record(journal: Journal, *actions: Action) -> None:
     assert journal.writer.commit().events
 
 
-def selected(number: int) -> Action:
+def with_text(number: int) -> Action:
     """A selection whose text is a blob of its own."""
-    text = f"text {number} " + "long " * SELECTION_INLINE_CHARS_MAX
-    data = {"note": "a.md", "startLine": 1, "endLine": 2, "text": text}
-    [action] = parse_actions([{"type": "selection_changed", "data": data, "id": f"s{number}"}], keep_text=name_of)
-    return action
+    action = selected(f"text {number} " + "long " * SELECTION_INLINE_CHARS_MAX, f"s{number}")
+    [parsed] = parse_actions([action], keep_text=name_of)
+    return parsed
 
 
 def name_of(content: bytes) -> str:
@@ -58,7 +59,7 @@ def make_past(data: Path, *, snapshot: bool = True) -> list[Event]:
     record(journal, Action(c.VaultOpened(VaultId("past"), "past", "/nowhere")))
     for number in range(BATCHES):
         action = Action(c.ActiveNoteSet(NoteId(f"{number}.md")), id=EventId(f"n{number}"))
-        record(journal, selected(number) if number % 40 == 0 else action)
+        record(journal, with_text(number) if number % 40 == 0 else action)
     events = journal.log.read(1, EVERYTHING, EVERYTHING)
     journal.writer.close()
     if not snapshot:
@@ -72,9 +73,7 @@ def segments(data: Path) -> list[Path]:
 
 
 def flip(path: Path, bit: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(data)
+    path.write_bytes(flipped(path.read_bytes(), bit))
 
 
 def line_start(data: bytes, at: int) -> int:
@@ -98,9 +97,7 @@ def plain(events: list[Event]) -> list[Any]:
 
 @pytest.mark.fault(row=9)
 @pytest.mark.parametrize("place", ["a batch", "the first batch", "the last batch"])
-def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_never_served(
-    daemon: Any, place: str
-) -> None:
+def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify(daemon: Any, place: str) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data)
     folded = json.loads(msgspec.json.encode(to_json(fold_all(events, EMPTY))))
@@ -134,40 +131,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
         and str(start) in done.stdout + done.stderr
     )
     assert client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])[0]["seq"] > len(events)
-    deadline = time.monotonic() + ANSWER_S
-    while not any(sealed.name in said for said in client.call("workspaced/status")["degraded"]):
-        assert time.monotonic() < deadline, "what could not be read at the start is not degraded"
-
-
-@pytest.mark.fault(row=9)
-def test_row_09_in_the_seal_of_a_segment_before_a_snapshot_it_is_noticed_by_verify_and_when_read_past(
-    daemon: Any,
-) -> None:
-    running = daemon("--no-watch", start=False)
-    make_past(running.data)
-    sealed, following = segments(running.data)[1:3]
-    content = sealed.read_bytes()
-    flip(sealed, (len(content) - 30) * 8)
-    running.start()
-    offset, last = line_start(content, len(content) - 30), int(following.stem) - 1
-    error = refusal(running.connect().call, "workspaced/log", {"from": last, "limit": 2})
-    assert (error.code, error.details["file"], error.details["offset"]) == (
-        "LOG_DAMAGED",
-        f"log/{sealed.name}",
-        offset,
-    )
-    done = running.cli("log", "verify", "--data-dir", str(running.data))
-    assert done.returncode != 0 and f"log/{sealed.name}" in done.stdout + done.stderr
-
-
-@pytest.mark.fault(row=9)
-def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_the_start(daemon: Any) -> None:
-    running = daemon("--no-watch", start=False)
-    events = make_past(running.data)
-    sealed = segments(running.data)[1]
-    flip(sealed, 30 * 8)
-    running.start()
-    check_read_only(running, events, sealed, 0)
+    degraded(client, lambda found: any(sealed.name in said for said in found))
 
 
 # -- what is scanned at the start --
@@ -175,9 +139,7 @@ def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_th
 
 @pytest.mark.fault(row=9)
 @pytest.mark.parametrize("which", [1, -1], ids=["sealed", "open"])
-def test_row_09_where_the_start_scans_it_opens_read_only_and_names_file_offset_and_sequences(
-    daemon: Any, which: int
-) -> None:
+def test_row_09_where_the_start_scans_it_opens_read_only_and_says_where(daemon: Any, which: int) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data, snapshot=False)
     damaged = segments(running.data)[which]
@@ -210,46 +172,6 @@ def check_read_only(running: Any, events: list[Event], damaged: Path, offset: in
 
 
 # -- HEAD, and texts --
-
-
-@pytest.mark.fault(row=9)
-def test_row_09_in_head_the_daemon_serves_and_goes_on(daemon: Any) -> None:
-    running = daemon("--no-watch", start=False)
-    events = make_past(running.data)
-    head = running.data / "log" / "HEAD"
-    for bit in (5, 90 * 8, 256 * 8 + 40):
-        flip(head, bit)
-        running.start()
-        client = running.connect()
-        assert client.call("workspaced/status")["degraded"] == []
-        assert events_of(client)[: len(events)] == plain(events)
-        running.stop()
-
-
-@pytest.mark.fault(row=9)
-def test_row_09_in_a_text_it_is_named_and_the_text_is_never_served_wrong(daemon: Any) -> None:
-    running = daemon("--no-watch")
-    text = "the words of a message " * 400
-    client = running.connect()
-    start = {"provider": "p", "model": "m", "contextWindow": 100_000, "outputReserve": 100, "conversation": "c"}
-    client.call("workspaced/context/start", start)
-    client.call("workspaced/context/message", {"conversation": "c", "messages": [{"role": "user", "text": text}]})
-    assert text in client.call("workspaced/context/export", {"conversation": "c"})["text"]
-    running.stop()
-    blobs = [path for path in (running.data / "blobs").rglob("*") if path.is_file()]
-    [blob] = [path for path in blobs if b"the words of a message" in unpacked(path.read_bytes())]
-    whole = blob.read_bytes()
-    for bit in (0, 8 * 20, len(whole) * 8 - 1):
-        blob.write_bytes(whole)
-        flip(blob, bit)
-        running.start()
-        with running.wire() as wire:
-            wire.ask("workspaced/hello")
-            found = wire.ask("workspaced/context/export", {"conversation": "c"})
-        assert "error" in found or "the words" not in json.dumps(found["result"]), found
-        done = running.cli("log", "verify", "--data-dir", str(running.data))
-        assert done.returncode != 0 and blob.name in done.stdout + done.stderr
-        running.stop()
 
 
 @pytest.mark.fault(row=9)
@@ -288,3 +210,127 @@ def right_or_refused(data: Path, name: str) -> bool:
         return False
     assert content is not None and name_of(content) == name
     return True
+
+
+TEXT = "Ein langer ausgewählter Text. " * 400
+OTHER = "Another selected text. " * 400
+
+
+def blob_of(running: Any, client: Any, name: str) -> Path:
+    """The file that keeps the text of the event with the id `name`."""
+    events = client.call("workspaced/log", {"from": 1, "limit": 5_000})["events"]
+    (digest,) = [event["data"]["textSha256"] for event in events if event["id"] == name]
+    path: Path = running.data / "blobs" / digest[:2] / digest
+    return path
+
+
+def flip_middle(path: Path) -> None:
+    flip(path, path.stat().st_size // 2 * 8)
+
+
+DAMAGES: dict[str, Callable[[Path], Any]] = {
+    "a flipped bit": flip_middle,
+    "cut short": lambda path: path.write_bytes(path.read_bytes()[:-20]),
+    "empty": lambda path: path.write_bytes(b""),
+    "another text": lambda path: path.write_bytes(packed(OTHER.encode())),
+    "missing": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.fault(row=49)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew(daemon: Any, damage: str) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    client.publish([selected(TEXT, "damaged"), selected(OTHER, "sound")])
+    path = blob_of(running, client, "damaged")
+    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
+    assert running.stop() == 0
+    DAMAGES[damage](path)
+    name = str(path.relative_to(running.data))
+
+    verified = running.cli("log", "verify", "--data-dir", str(running.data))
+    assert verified.returncode == 4 and name in verified.stderr and "LOG_DAMAGED" in verified.stderr
+    said = json.loads(running.cli("log", "verify", "--data-dir", str(running.data), "--json").stdout)
+    assert said["ok"] is False and said["damage"] is None
+    assert [each["file"] for each in said["blobs"]["damaged"]] == [name]
+    replayed = running.cli("replay", str(running.data), "--verify")
+    assert replayed.returncode == 4 and name in replayed.stderr
+
+    running.start()
+    client = running.connect()
+    (problem,) = degraded(client, bool)
+    assert name in problem
+    environment = {"WORKSPACED_DATA_DIR": str(running.data)}
+    findings = json.loads(running.cli("doctor", "--json", env=environment).stdout)
+    assert any(each["level"] == "problem" and name in each["says"] and each["fix"] for each in findings)
+    client.publish([selected(TEXT, "again")])
+    assert read_blob(RealDisk(running.data), "blobs", path.name) == TEXT.encode()
+    assert client.call("workspaced/status")["degraded"] == []
+    assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
+
+
+@pytest.mark.fault(row=49)
+def test_row_49_agents_are_told_how_many_texts_are_damaged_and_not_which(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    client.publish([selected(TEXT, "damaged")])
+    path = blob_of(running, client, "damaged")
+    assert running.stop() == 0
+    flip_middle(path)
+    running.start()
+    degraded(running.connect(), bool)
+    wire = running.wire()
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
+    wire.ask("initialize", hello)
+    (problem,) = wire.ask("workspaced/status")["result"]["degraded"]
+    assert "1 text" in problem and path.name not in problem
+
+
+@pytest.mark.fault(row=49)
+def test_row_49_a_start_looks_at_the_tail_and_verify_at_all_of_it(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    client = running.connect()
+    client.publish([selected(TEXT, "old")])
+    client.publish([{"type": "active_note_set", "data": {"note": f"{n}.md"}} for n in range(1_000)])
+    client.publish([selected(OTHER, "new")])
+    old, new = blob_of(running, client, "old"), blob_of(running, client, "new")
+    assert running.stop() == 0
+    flip_middle(old)
+    flip_middle(new)
+    running.start()
+    (problem,) = degraded(running.connect(), bool)
+    assert new.name in problem and old.name not in problem
+    verified = running.cli("log", "verify", "--data-dir", str(running.data))
+    assert verified.returncode == 4 and old.name in verified.stderr and new.name in verified.stderr
+
+
+@pytest.mark.fault(row=49)
+def test_row_49_what_agents_were_shown_may_be_gone_but_not_be_another_text(daemon: Any) -> None:
+    running = daemon("--no-watch")
+    with running.connect() as client:
+        client.tool("get_note_by_reference", {"reference": "a.md"})
+        client.tool("get_note_by_reference", {"reference": "b.md"})
+    assert running.stop() == 0
+    said = json.loads(running.cli("log", "verify", "--data-dir", str(running.data), "--json").stdout)
+    assert said["served"] == {
+        "named": said["served"]["kept"],
+        "kept": said["served"]["kept"],
+        "swept": 0,
+        "damaged": [],
+    }
+    first, *others = sorted(path for path in (running.data / "served").rglob("*") if path.is_file())
+    named = said["served"]["named"]
+    for each in others:
+        each.unlink()
+    flip_middle(first)
+    done = running.cli("log", "verify", "--data-dir", str(running.data), "--json")
+    said = json.loads(done.stdout)
+    assert done.returncode == 0 and said["ok"] is True and said["blobs"]["damaged"] == []
+    damaged = [each["file"] for each in said["served"]["damaged"]]
+    assert said["served"]["swept"] + len(damaged) == named and damaged in (
+        [],
+        [f"served/{first.name[:2]}/{first.name}"],
+    )
+    running.start()
+    assert running.connect().call("workspaced/status")["degraded"] == []

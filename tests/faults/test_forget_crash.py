@@ -193,9 +193,7 @@ def test_a_cut_at_any_step_leaves_the_old_log_or_the_new_one(machine: Callable[[
     assert outcomes == {False, True}
 
 
-def test_a_cut_while_an_interrupted_forgetting_is_finished_changes_nothing(
-    machine: Callable[[], Machine], steps: int
-) -> None:
+def test_a_cut_while_it_is_finished_changes_nothing(machine: Callable[[], Machine], steps: int) -> None:
     before = machine().events()
     chance = random.Random(7)
     for number in range(1, steps + 1):
@@ -217,9 +215,7 @@ def test_a_cut_while_an_interrupted_forgetting_is_finished_changes_nothing(
 
 @pytest.mark.fault(row=58)
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\xfe", b"{}", b'{"log": 1}'])
-def test_row_58_a_list_of_what_to_do_that_cannot_be_read_leaves_the_old_log_or_the_new_one(
-    machine: Callable[[], Machine], steps: int, content: bytes
-) -> None:
+def test_row_58_a_bad_list_leaves_old_or_new(machine: Callable[[], Machine], steps: int, content: bytes) -> None:
     before = machine().events()
     outcomes = set()
     for number in range(1, steps + 1):
@@ -241,9 +237,7 @@ def test_row_58_a_list_of_what_to_do_that_cannot_be_read_leaves_the_old_log_or_t
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC], ids=["EIO", "ENOSPC"])
-def test_a_disk_that_refuses_from_any_step_on_leaves_the_old_log_or_the_new_one(
-    machine: Callable[[], Machine], steps: int, code: int
-) -> None:
+def test_a_disk_that_refuses_leaves_old_or_new(machine: Callable[[], Machine], steps: int, code: int) -> None:
     before = machine().events()
     for number in range(1, steps + 1):
         broken = machine()

@@ -77,9 +77,7 @@ def codes_of(message: dict[str, Any]) -> set[Any]:
 
 
 @pytest.mark.fault(row=27)
-def test_row_27_over_mcp_hostile_json_gets_its_code_and_the_next_request_its_answer(
-    shared: Any, agent: tuple[Agent, str]
-) -> None:
+def test_row_27_over_mcp_hostile_json_gets_its_code(shared: Any, agent: tuple[Agent, str]) -> None:
     through, meta = agent
 
     def answer(line: bytes) -> dict[str, Any]:
@@ -120,9 +118,7 @@ STDIN: dict[str, bytes] = {
 
 @pytest.mark.fault(row=27)
 @pytest.mark.parametrize("hostile", STDIN.values(), ids=list(STDIN))
-def test_row_27_publish_of_hostile_lines_says_what_is_wrong_and_keeps_what_stands_before(
-    shared: Any, hostile: bytes
-) -> None:
+def test_row_27_publish_of_hostile_lines_keeps_what_stands_before(shared: Any, hostile: bytes) -> None:
     before = shared.call("workspaced/status")["seq"]
     good = ACTION.format('"good.md"').encode() + b"\n"
     done = shared.cli("publish", "--stdin", "--json", stdin=good + b"\n" * 3 + hostile + b"\n" + good)

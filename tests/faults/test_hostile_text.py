@@ -13,11 +13,7 @@ import pytest
 from support.growth import grows_linearly, thread_seconds
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.limits import (
-    FRONT_MATTER_CHARS_MAX,
-    LINKS_PER_NOTE_MAX,
-    TAGS_PER_NOTE_MAX,
-)
+from workspaced_tools.limits import FRONT_MATTER_CHARS_MAX, LINKS_PER_NOTE_MAX, TAGS_PER_NOTE_MAX
 from workspaced_tools.notes.markdown import link_contexts, word_count
 from workspaced_tools.notes.note import Note
 from workspaced_tools.vault.vault import Vault
@@ -47,22 +43,8 @@ AROUND = [
     ("<", ">"),
 ]
 FRONT = [
-    "a: b\n",
-    "- a\n",
-    "a: [",
-    "a: {",
-    "&a ",
-    "*a ",
-    "# \n",
-    "'",
-    '"',
-    ": ",
-    "? ",
-    "- - ",
-    "| \n",
-    "!a ",
-    "\t",
-    "...\n",
+    *("a: b\n", "- a\n", "a: [", "a: {", "&a ", "*a ", "# \n", "'", '"', ": ", "? ", "- - ", "| \n", "!a "),
+    *("\t", "...\n"),
 ]
 
 

@@ -99,38 +99,26 @@ def assert_none_is_wrong(vault: Vault, right: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def unlinked(file: Path) -> None:
-    file.unlink()
-
-
-def emptied(file: Path) -> None:
-    os.truncate(file, 0)
-
-
-def halved(file: Path) -> None:
-    os.truncate(file, file.stat().st_size // 2 // 4096 * 4096)
-
-
-def zeros(file: Path) -> None:
+def overwritten(file: Path, made: Callable[[int], bytes]) -> None:
     with file.open("r+b") as it:
-        it.write(bytes(file.stat().st_size))
+        it.write(made(file.stat().st_size))
 
 
-def garbage(file: Path) -> None:
-    with file.open("r+b") as it:
-        it.write(os.urandom(file.stat().st_size))
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "unlinked": lambda file: file.unlink(),
+    "emptied": lambda file: os.truncate(file, 0),
+    "halved": lambda file: os.truncate(file, file.stat().st_size // 2 // 4096 * 4096),
+    "zeros": lambda file: overwritten(file, bytes),
+    "garbage": lambda file: overwritten(file, os.urandom),
+}
 
 
 @pytest.mark.fault(row=13)
 @pytest.mark.parametrize("readers_kept", [0, 8], ids=["fresh readers", "kept readers"])
 @pytest.mark.parametrize("part", ["file", "log", "both"])
-@pytest.mark.parametrize("fault", [unlinked, emptied, halved, zeros, garbage], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_file_that_fails_is_made_anew_and_no_answer_is_wrong(
-    fault: Callable[[Path], None],
-    part: str,
-    readers_kept: int,
-    opened: Callable[..., Vault],
-    monkeypatch: pytest.MonkeyPatch,
+    damage: str, part: str, readers_kept: int, opened: Callable[..., Vault], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "_READERS_KEPT", readers_kept)
     vault = opened()
@@ -145,7 +133,7 @@ def test_a_file_that_fails_is_made_anew_and_no_answer_is_wrong(
             assert row[0] == 0
     path = vault.index.file.path
     for file in {"file": [path], "log": [Path(f"{path}-wal")], "both": [path, Path(f"{path}-wal")]}[part]:
-        fault(file)
+        DAMAGES[damage](file)
     for _ in range(3):
         assert_none_is_wrong(vault, right)
     # A write meets what no reader did; and a new reader what no kept one did.
@@ -172,9 +160,7 @@ def serves_by_path(vault: Vault) -> None:
     assert "index cannot be written" in warning
 
 
-def test_where_a_file_lies_in_place_of_the_directory_notes_are_served_by_path(
-    opened: Callable[..., Vault], tmp_path: Path
-) -> None:
+def test_without_a_directory_notes_are_served_by_path(opened: Callable[..., Vault], tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("in the way")
     vault = opened(index_wait_s=0.0)
     serves_by_path(vault)

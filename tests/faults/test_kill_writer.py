@@ -41,9 +41,6 @@ SEGMENT_BYTES_MAX = 20_000
 FIRST_ACK_TIMEOUT_S = 60.0
 
 
-# -- in the forked writer --
-
-
 def write_until_killed(root: Path, number: int, out: int) -> None:
     """Several clients publish, each waiting for its answer before it sends again."""
     journal = open_journal(RealDisk(root), version="t", segment_bytes_max=SEGMENT_BYTES_MAX)
@@ -155,9 +152,7 @@ def check_log(root: Path, acked: dict[int, str], seed: object) -> list[Event]:
 
 @pytest.mark.fault(row=1)
 @pytest.mark.parametrize("directory", some_of(range(DIRECTORIES), 2))
-def test_a_killed_writer_loses_nothing_acknowledged(
-    directory: int, writers: "subprocess.Popen[str]", tmp_path: Path
-) -> None:
+def test_a_killed_writer_loses_nothing(directory: int, writers: "subprocess.Popen[str]", tmp_path: Path) -> None:
     assert writers.stdin is not None
     assert writers.stdout is not None
     chance = random.Random(directory)

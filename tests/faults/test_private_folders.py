@@ -67,9 +67,7 @@ def apart(daemon: Any) -> Any:
 
 @pytest.mark.fault(row=56)
 @pytest.mark.parametrize(("which", "mode"), WRITABLE)
-def test_row_56_a_folder_that_others_may_write_to_is_refused_and_the_command_it_names_repairs_it(
-    apart: Any, which: str, mode: int
-) -> None:
+def test_row_56_a_folder_that_others_may_write_to_is_refused(apart: Any, which: str, mode: int) -> None:
     folder: Path = apart.root / which
     folder.mkdir(parents=True)
     folder.chmod(mode)
@@ -115,9 +113,7 @@ def test_row_56_files_are_0600_and_folders_0700_whatever_umask_and_folder(apart:
 
 @pytest.mark.fault(row=56)
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o477])
-def test_row_56_folders_that_a_client_makes_are_0700_whatever_the_umask(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
-) -> None:
+def test_row_56_a_clients_folders_are_0700(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     change = Change(tmp_path / "client" / "deep" / "mcp.json", None, "{}")
     before = os.umask(umask)

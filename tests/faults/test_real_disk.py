@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import look, publish, verified
+from support.crowd import look, publish, selected, verified
 
 from workspaced.errors import NoDaemon, RemoteError
 
@@ -115,8 +115,7 @@ def on_it(loop_disk: Any, daemon: Any, tmp_path: Path) -> Callable[..., tuple[Lo
 
 def long(name: str) -> dict[str, Any]:
     """A selection with a text that is a blob of its own."""
-    data = {"note": "a.md", "startLine": 1, "endLine": 2, "text": f"{name} {os.urandom(8_000).hex()}"}
-    return {"type": "selection_changed", "data": data, "id": name}
+    return selected(f"{name} {os.urandom(8_000).hex()}", name)
 
 
 def test_a_full_file_system_refuses_and_takes_again_once_there_is_space(on_it: Any) -> None:

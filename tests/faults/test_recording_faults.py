@@ -141,36 +141,13 @@ def test_a_note_that_turns_private_between_calls_leaves_nothing_from_then_on(ses
     assert later and not any(CANARY in unpacked(path.read_bytes()).lower() for path in later)
 
 
-def test_rules_that_change_between_calls(session: Any) -> None:
-    begin(session, b"")
-    ignore = session.vaults["one"] / ".workspacedignore"
-    for rules in (b"", b"keep/\n", b"*\n", b"[broken\n", b""):
-        ignore.write_bytes(rules)
-        for tool, arguments in CALLS:
-            session.call(tool, arguments)
-    session.check()
-
-
-def test_a_call_during_which_notes_keep_turning_private_is_recorded_as_refused(
-    session: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_while_notes_keep_turning_private_is_refused(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     begin(session, b"")
     count = iter(range(10**6))
     monkeypatch.setattr(NoteLevels, "state_version", property(lambda _levels: next(count)))
     monkeypatch.setattr(Verdicts, "hold", lambda _verdicts: False)
     for tool, arguments in CALLS:
         assert json.loads(session.call(tool, arguments).payload)["code"] in ("READ_ERROR", "INVALID_ARGUMENT")
-    session.check()
-    assert CANARY not in kept_of(session)
-
-
-def test_a_client_that_is_shown_nothing(session: Any) -> None:
-    begin(session, b"")
-    session.share("*", "none")
-    for tool, arguments in CALLS:
-        assert (
-            json.loads(session.call(tool, arguments, "a 'quoted' \x1b[31m\nname").payload)["code"] == "SHARING_OFF"
-        )
     session.check()
     assert CANARY not in kept_of(session)
 

@@ -10,17 +10,15 @@ from typing import Any
 
 import pytest
 from support import TESTS
-from support.crowd import degraded, look, publish, verified
+from support.crowd import degraded, look, publish, selected, verified
 from support.daemon import refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's LD_PRELOAD")
 
-SELECTION = {"note": "a.md", "startLine": 1, "endLine": 2}
 
-
-def selected(name: str) -> dict[str, Any]:
+def long(name: str) -> dict[str, Any]:
     """A selection whose text goes into a blob of its own."""
-    return {"type": "selection_changed", "data": {**SELECTION, "text": name * 5_000}, "id": name}
+    return selected(name * 5_000, name)
 
 
 def names_head(found: list[str]) -> bool:
@@ -58,9 +56,7 @@ def faulty(daemon: Any, faults_of: Any) -> Faulty:
         *((call, errno.EINTR, "") for call in ("pwrite", "fdatasync")),
     ],
 )
-def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_nothing(
-    daemon: Any, faults_of: Any, call: str, error: int, says: str
-) -> None:
+def test_row_61_a_lasting_head_fault_shows(daemon: Any, faults_of: Any, call: str, error: int, says: str) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
     fault = plan.add(call, "log/HEAD.tmp" if call == "open" else "log/HEAD", error)
@@ -99,32 +95,24 @@ def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(fa
     verified(running, acknowledged)
 
 
-# -- blobs --
-
-
 @pytest.mark.fault(row=61)
 @pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename", "fsync", "mkdir"])
 @pytest.mark.parametrize(("error", "code"), [(errno.EIO, "BLOB_FAILED"), (errno.ENOSPC, "DISK_FULL")])
-def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the_log_lives(
-    faulty: Faulty, call: str, error: int, code: str
-) -> None:
+def test_row_61_a_blob_that_fails_has_its_own_code(faulty: Faulty, call: str, error: int, code: str) -> None:
     running, client, plan = faulty
-    acknowledged = {"kept": publish(client, selected("kept"))}
+    acknowledged = {"kept": publish(client, long("kept"))}
     fault = plan.add(call, "/blobs", error)
-    refused = refusal(client.publish, [selected("s")])
+    refused = refusal(client.publish, [long("s")])
     assert refused.code == code and refused.hint and refused.details["file"].startswith("blobs/")
     assert plan.met(fault)
     assert client.call("workspaced/status")["log"]["durability"] == "synced"
     acknowledged["between"] = publish(client, look("b.md", "between"))
     plan.clear()
     assert len(blob_files(running)) == 1, "something of the refused batch is left"
-    acknowledged["s"] = publish(client, selected("s"))
+    acknowledged["s"] = publish(client, long("s"))
     assert len(blob_files(running)) == 2
     running.restart()
     verified(running, acknowledged)
-
-
-# -- calls that are interrupted without end --
 
 
 @pytest.mark.fault(row=61)
@@ -140,17 +128,15 @@ def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the
         ("fsync", "/blobs/", "BLOB_FAILED"),
     ],
 )
-def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_time(
-    faulty: Faulty, call: str, path: str, code: str
-) -> None:
+def test_row_61_an_endless_interruption_is_typed(faulty: Faulty, call: str, path: str, code: str) -> None:
     running, client, plan = faulty
     acknowledged = {"before": publish(client, look("a.md", "before"))}
     few = plan.add(call, path, errno.EINTR, times=5)
-    acknowledged["few"] = publish(client, selected("few"))
+    acknowledged["few"] = publish(client, long("few"))
     assert plan.met(few) == 5, "a call that is interrupted a few times goes on"
     plan.clear()
     plan.add(call, path, errno.EINTR)
-    assert refusal(client.publish, [selected("x")]).code == code
+    assert refusal(client.publish, [long("x")]).code == code
     assert client.state()["activeNote"]["id"] == "a.md"
     if code == "BLOB_FAILED":
         acknowledged["after"] = publish(client, look("b.md", "after"))
@@ -161,9 +147,6 @@ def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_tim
     plan.clear()
     running.start()
     verified(running, acknowledged)
-
-
-# -- a sample of what `make faults` runs whole --
 
 
 @pytest.mark.fault(row=61)

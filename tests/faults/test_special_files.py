@@ -77,9 +77,7 @@ def status(running: Any) -> list[str]:
 
 
 @pytest.mark.fault(row=33)
-def test_row_33_agents_get_a_count_of_special_files_and_the_person_their_names_once(
-    daemon: Any, listener: socket.socket
-) -> None:
+def test_row_33_agents_get_a_count_and_the_person_the_names(daemon: Any, listener: socket.socket) -> None:
     running = daemon(start=False)
     make_special(running.vault, listener)
     running.start()
@@ -115,9 +113,7 @@ UNNAMED: list[tuple[str, Json]] = [
 
 @pytest.mark.fault(row=33)
 @pytest.mark.parametrize("note", SPECIAL)
-def test_row_33_whoever_asks_for_a_special_file_is_answered_at_once(
-    note: str, daemon: Any, listener: socket.socket
-) -> None:
+def test_row_33_who_asks_for_one_is_answered_at_once(note: str, daemon: Any, listener: socket.socket) -> None:
     running = daemon(start=False)
     make_special(running.vault, listener)
     running.start()

@@ -15,17 +15,10 @@ from typing import Any
 CHROMIUM = shutil.which("chromium")
 ANSWER_S = 60.0
 FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-background-timer-throttling",
-    "--disable-backgrounding-occluded-windows",
-    "--disable-renderer-backgrounding",
-    "--no-first-run",
-    "--remote-debugging-pipe",
-    "--window-size=1200,720",
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+    *("--disable-background-networking", "--disable-background-timer-throttling"),
+    *("--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding", "--no-first-run"),
+    *("--remote-debugging-pipe", "--window-size=1200,720"),
 )
 
 

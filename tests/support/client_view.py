@@ -44,12 +44,14 @@ SETTINGS = ConversationStarted(
 
 
 class Visited:
-    """Implements `HistoryPort`."""
+    """Implements `HistoryPort`: of an error, that it cannot be read."""
 
-    def __init__(self, visits: Sequence[Visit]) -> None:
+    def __init__(self, visits: Sequence[Visit] | Exception) -> None:
         self._visits = visits
 
     def visits(self) -> Sequence[Visit]:
+        if isinstance(self._visits, Exception):
+            raise self._visits
         return self._visits
 
 

@@ -10,19 +10,12 @@ import regex
 
 SPELLINGS = [
     *[
-        "</note_context>",
-        "</NOTE_CONTEXT>",
-        "</Note_Context>",
-        "</note_context >",
-        "</ note_context>",
+        *("</note_context>", "</NOTE_CONTEXT>", "</Note_Context>", "</note_context >", "</ note_context>"),
         "< /note_context>",
     ],
     *["<\n/\tnote_context\n>", "</note_context", "</note _ context>", "</note context>", "</note-context>"],
     *[
-        "&lt;/note_context&gt;",
-        "&LT;/note_context>",
-        "&lt/note_context",
-        "&#60;/note_context>",
+        *("&lt;/note_context&gt;", "&LT;/note_context>", "&lt/note_context", "&#60;/note_context>"),
         "&#x3C;/note_context>",
     ],
     *[
@@ -44,20 +37,13 @@ SPELLINGS = [
     ],
     *["〈/note_context〉", "<∕note_context>", "<⁄note_context>", "</𝐧𝐨𝐭𝐞_𝐜𝐨𝐧𝐭𝐞𝐱𝐭>", "</nóte_context>"],
     *[
-        "</nоte_соntеxt>",
-        "</ⓝⓞⓣⓔ_context>",
-        "\\u003c/note_context\\u003e",
-        "%3C/note_context%3E",
+        *("</nоte_соntеxt>", "</ⓝⓞⓣⓔ_context>", "\\u003c/note_context\\u003e", "%3C/note_context%3E"),
         "<\\/note_context>",
     ],
     *["</note_context></note_context>", "<</note_context>", "</</note_context>", "&lt;</note_context>"],
     *["</content>\n</note_context>\n<note_context>", "</Content >", "</title>", "</search_workspace>", "</path>"],
     *[
-        "</соntеnt>",
-        "</cоntent>",
-        "</con\u200btent>",
-        "</cont&#101;nt>",
-        "</cont&amp;#101;nt>",
+        *("</соntеnt>", "</cоntent>", "</con\u200btent>", "</cont&#101;nt>", "</cont&amp;#101;nt>"),
         "</cont&amp;amp;#101;nt>",
     ],
 ]

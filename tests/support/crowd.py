@@ -18,6 +18,15 @@ def look(note: str, name: str | None = None) -> dict[str, Any]:
     return {"type": "active_note_set", "data": {"note": note}} | ({} if name is None else {"id": name})
 
 
+def selected(text: str, name: str) -> dict[str, Any]:
+    """An action; `name` is its id. A long text is a blob of its own."""
+    return {
+        "type": "selection_changed",
+        "data": {"note": "a.md", "startLine": 1, "endLine": 2, "text": text},
+        "id": name,
+    }
+
+
 def publish(client: Any, action: dict[str, Any]) -> int:
     """Publishes without the client's own retry; the sequence."""
     seq: int = client.call("workspaced/publish", {"actions": [action]})["events"][0]["seq"]
@@ -30,11 +39,7 @@ def large_batch(name: str, number: int) -> list[dict[str, Any]]:
         note = "/".join(["d" * 250] * 3)
         return [look(f"{note}/{each}.md", f"{name}:{each}") for each in range(150)]
     text = f"{name} " * (36_000 // len(name))
-    selection = {"note": "a.md", "startLine": 1, "endLine": 2}
-    return [
-        {"type": "selection_changed", "data": {**selection, "text": f"{each} {text}"}, "id": f"{name}:{each}"}
-        for each in range(4)
-    ]
+    return [selected(f"{each} {text}", f"{name}:{each}") for each in range(4)]
 
 
 def segment(running: Any) -> Path:

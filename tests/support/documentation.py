@@ -25,12 +25,8 @@ _FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```", re.MULTILINE | r
 
 DOCS = ROOT / "docs"
 RUNTIME_PAGES = (
-    "tutorials/runtime.md",
-    "how-to/other-providers.md",
-    "how-to/pull-only.md",
-    "how-to/request-templates.md",
-    "how-to/inspect-a-prompt.md",
-    "how-to/long-conversations.md",
+    *("tutorials/runtime.md", "how-to/other-providers.md", "how-to/pull-only.md"),
+    *("how-to/request-templates.md", "how-to/inspect-a-prompt.md", "how-to/long-conversations.md"),
     "how-to/chat-files.md",
 )
 """Run one after another: the later ones continue the conversation of the first."""

@@ -1,6 +1,6 @@
 """One session of a log under one fault of its disk, and what must hold of it: A, F, E and L of FAULTS.md.
 
-The same cases run on the simulated disk in every test run (events/log/test_disk_faults.py), and on a real file
+The same cases run on the simulated disk in every test run (events/log/test_simulation.py), and on a real file
 system through the preloaded shim (`make faults`).
 """
 

@@ -1,7 +1,7 @@
 """Chats in agent frameworks and SDKs, alike for tests: each keeps its own history, and asks a model.
 
 A framework is imported when its chat is made. `history` is what the framework stored, as a text. What is built on
-the client of one of these, such as LangChain, runs in tests/docs/test_framework_page.py.
+the client of one of these, such as LangChain, runs in tests/docs/test_pages.py.
 """
 
 import json

@@ -26,9 +26,7 @@ EVERYTHING: dict[str, Any] = {
         "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
         "fileOperations": {"didRename": True, "willRename": True},
     },
-    "textDocument": {
-        "rename": {"prepareSupport": True},
-    },
+    "textDocument": {"rename": {"prepareSupport": True}},
 }
 """The capabilities of an editor that can do all we ask for."""
 

@@ -16,12 +16,7 @@ NODE = shutil.which("node")
 NPM = shutil.which("npm")
 MISSING = None if NODE and NPM else "node and npm are not installed"
 INSTALL = (
-    "npm",
-    "install",
-    "--no-package-lock",
-    "--ignore-scripts",
-    "--no-audit",
-    "--no-fund",
+    *("npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"),
     "--fetch-retries=1",
 )
 RUN_S = 120.0

@@ -236,10 +236,7 @@ class World:
     def past_view(self, moment: Moment, withheld: Callable[[NoteId], bool] = lambda _note: False) -> View:
         past = Past(self.events, Recordings(self.blobs.get), V, moment)
         vault = PastVault(
-            past,
-            withheld,
-            withheld_image=self.vault.files.withholds,
-            some_withheld=self.vault.withholds_some,
+            past, withheld, withheld_image=self.vault.files.withholds, some_withheld=self.vault.withholds_some
         )
         return self._view(self.events.state(moment.seq), moment, vault, withheld)
 

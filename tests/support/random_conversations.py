@@ -82,8 +82,6 @@ class NamedTalk(ConversationLog):
         self.say(f"{name}.answer", "assistant", f"answer to {name} {words}")
 
 
-# -- random ones --
-
 _IDS = st.sampled_from(["a", "b", "c"])
 _TEXTS = st.sampled_from([None, "", " \t\n", "words", "\u00a0", " more words \n", "漢字 " * 20, "long " * 200])
 _BODIES = st.sampled_from(["", "found", "much found " * 60, "漢" * 300])

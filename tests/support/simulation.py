@@ -119,8 +119,6 @@ class Session:
 
         return faults
 
-    # -- between lives --
-
     def meddle(self) -> None:
         """What people and disks do to a data directory that nobody has open."""
         self.mend_disk()

@@ -1,7 +1,6 @@
 """The texts that a data directory holds: in files of their own, or in packs."""
 
 import zlib
-from pathlib import Path
 
 
 def texts_in(data: bytes) -> list[bytes]:
@@ -20,9 +19,3 @@ def texts_in(data: bytes) -> list[bytes]:
 def unpacked(data: bytes) -> bytes:
     """All of them, one a line."""
     return b"\n".join(texts_in(data))
-
-
-def file_with(data: Path, content: bytes) -> Path:
-    """The file in `blobs/` that holds a text."""
-    files = (path for path in (data / "blobs").rglob("*") if path.is_file())
-    return next(path for path in files if content in texts_in(path.read_bytes()))

@@ -3,12 +3,19 @@
 import base64
 import json
 import os
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.vault import Vault
+
+
+def read(case: Path) -> dict[str, Any]:
+    told = tomllib.loads(case.read_text())
+    assert told["follows"] and told["right"], "a case says whom it follows and what is right"
+    return told
 
 
 def put(folder: Path, path: str, what: Any) -> None:

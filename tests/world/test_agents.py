@@ -11,14 +11,13 @@ same must come through `workspaced mcp`.
 import json
 import re
 import socket
-import tomllib
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from support import mcp_schema
 from support.daemon import ANSWER_S, Daemon, Factory
-from support.world import lacking
+from support.world import lacking, read
 
 FOLDER = Path(__file__).parent / "agents"
 CASES = sorted(FOLDER.rglob("*.toml"))
@@ -49,12 +48,6 @@ def look_at_notes(running: Daemon) -> None:
                 {"type": "note_pinned", "data": {"note": "todo.md"}},
             ]
         )
-
-
-def read(case: Path) -> dict[str, Any]:
-    told = tomllib.loads(case.read_text())
-    assert told["follows"] and told["right"], "a case says whom it follows and what is right"
-    return told
 
 
 def greeting(speaks: str) -> list[str]:

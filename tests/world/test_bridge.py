@@ -16,14 +16,13 @@ In the end the agent has read everything that it was sent.
 """
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.bridge import INITIALIZE, META, BridgedSession
 from support.daemon import Factory
-from support.world import lacking
+from support.world import lacking, read
 
 CASES = sorted((Path(__file__).parent / "bridge").glob("*.toml"))
 
@@ -31,8 +30,7 @@ CASES = sorted((Path(__file__).parent / "bridge").glob("*.toml"))
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_a_session_of_the_world_outlives_its_daemon(case: Path, sessions: Any) -> None:
-    told = tomllib.loads(case.read_text())
-    assert told["follows"] and told["right"], "a case says whom it follows and what is right"
+    told = read(case)
     era = told.get("era", "handshake")
     session: BridgedSession = sessions(on_demand=told.get("on_demand", False), limits=told.get("limits", ()))
     if era == "handshake":

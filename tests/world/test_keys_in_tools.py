@@ -16,24 +16,13 @@ HERE = Path(__file__).parent
 CANARY = "canary-4f1d"
 
 TAKEN_OUT = {
-    "access_token",
-    "api_auth",
-    "auth_config",
-    "authorization",
-    "authorization_token",
-    "domain_secrets",
+    *("access_token", "api_auth", "auth_config", "authorization", "authorization_token", "domain_secrets"),
     "headers",
 }
 """Fields of today's types whose values are credentials, or objects that hold them."""
 INSIDE = {
-    "alpha",
-    "google_service_account_config",
-    "http_element_location",
-    "oauth_config",
-    "oidc_config",
-    "service_account",
-    "domain",
-    "value",
+    *("alpha", "google_service_account_config", "http_element_location", "oauth_config", "oidc_config"),
+    *("service_account", "domain", "value"),
 }
 """Fields inside those that say nothing by themselves."""
 

@@ -8,7 +8,6 @@ name of an entry).
 """
 
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 from google.genai import _mcp_utils, types
+from support.world import read
 
 from workspaced.connecting.servers import NAME_CHARS_MAX
 from workspaced_tools.tools.linked_tools import LINKED
@@ -41,8 +41,7 @@ def schemas(schema: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("tool", LISTED, ids=lambda tool: tool["name"])
 def test_the_list_of_tools_is_one_that_the_world_takes(case: Path, tool: dict[str, Any]) -> None:
-    told = tomllib.loads(case.read_text())
-    assert told["follows"] and told["right"], "a case says whom it follows and what is right"
+    told = read(case)
     given, answered = list(schemas(tool["inputSchema"])), list(schemas(tool["outputSchema"]))
     assert all(isinstance(each, dict) for each in (*given, *answered))
     if told.get("one_type"):

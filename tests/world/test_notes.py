@@ -12,13 +12,12 @@ pairs told as renames), `idle` (the ignore rules that match nothing), `owner` (t
 
 import json
 import time
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.world import happens, lacking, put
+from support.world import happens, lacking, put, read
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.tools.registry import TOOLS
@@ -37,8 +36,7 @@ def test_a_note_of_the_world_is_read_as_its_author_means_it(
     call: Callable[..., dict[str, Any]],
     settle: Callable[[Vault], Any],
 ) -> None:
-    told = tomllib.loads(case.read_text())
-    assert told["follows"] and told["right"], "a case says whom it follows and what is right"
+    told = read(case)
     texts = {path: text for path, text in told["notes"].items() if isinstance(text, str)}
     vault = make_vault(texts, indexed=False, **(REAL if told.get("young") else {}))
     for path, what in told["notes"].items():

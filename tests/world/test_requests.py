@@ -10,13 +10,13 @@ program gives its chat no name), `told = true` (a text of ours stands there alre
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import provider_parts
+from support.world import read
 
 from workspaced.overlay.asking import form_of, inserted, insertions
 from workspaced.overlay.request import MESSAGES, TAG, ChatRequest, Form, Unreadable, read_request
@@ -30,8 +30,7 @@ Json = dict[str, Any]
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.relative_to(FOLDER).with_suffix("")))
 def test_a_programs_request_is_read_and_takes_a_text_at_its_marks(case: Path) -> None:
-    given = tomllib.loads(case.read_text())
-    assert given["follows"] and given["right"]
+    given = read(case)
     marked = given["body"].encode()
     raw = MARK.sub(b"", marked)
     json.loads(raw)
@@ -73,7 +72,7 @@ def words(form: Form, text: str, role: str = "user") -> Json:
     return kinds.get(form, {"type": "text"}) | {"text": text}
 
 
-def read(form: Form, messages: list[Json]) -> tuple[ChatRequest, list[Json]]:
+def read_in(form: Form, messages: list[Json]) -> tuple[ChatRequest, list[Json]]:
     """What is read, and the messages with a text of ours in the newest turn, whose bytes are else the same."""
     raw = json.dumps({"model": "m", MESSAGES[form]: messages, "stream": True}, indent=1).encode()
     request = read_request(form, raw)
@@ -107,9 +106,7 @@ PARTS: list[tuple[Form, Callable[[], Iterator[Json]]]] = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("form", "made"), PARTS, ids=[form for form, _ in PARTS])
-def test_each_part_that_a_provider_names_stands_beside_the_words_of_a_turn(
-    form: Form, made: Callable[[], Iterator[Json]]
-) -> None:
+def test_each_part_of_a_provider_stands_beside_the_words(form: Form, made: Callable[[], Iterator[Json]]) -> None:
     before = [
         message(form, "user", [words(form, "hi")]),
         message(form, "assistant", [words(form, "yo", "assistant")]),
@@ -118,29 +115,27 @@ def test_each_part_that_a_provider_names_stands_beside_the_words_of_a_turn(
     assert len(parts) > 2, "the package's types could not be read"
     for part in parts:
         messages = [*before, message(form, "user", [part, words(form, "and now?")])]
-        request, sent = read(form, messages)
+        request, sent = read_in(form, messages)
         name = "parts" if form == "gemini" else "content"
         expected = [part, words(form, "and now?")]
         expected.insert(int(is_result(part)), words(form, OURS))
         assert (len(request.turns), request.is_open) == (2, True), part
         assert sent == [*before, message(form, "user", expected)], part
         alone = [*before, message(form, "user", [part])]
-        request, sent = read(form, alone)
+        request, sent = read_in(form, alone)
         assert (len(request.turns), request.is_open) == ((1, False) if is_result(part) else (2, True)), part
         assert sent[-1][name][0] == (part if is_result(part) else words(form, OURS)), part
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("form", "made"), PARTS, ids=[form for form, _ in PARTS])
-def test_each_part_of_an_answer_that_says_nothing_changes_no_key(
-    form: Form, made: Callable[[], Iterator[Json]]
-) -> None:
+def test_a_part_that_says_nothing_changes_no_key(form: Form, made: Callable[[], Iterator[Json]]) -> None:
     for part in filter(lambda part: not is_shown(part), made()):
         keys = []
         for answer in ([], [part]):
             said = message(form, "assistant", [*answer, words(form, "yo", "assistant"), *answer])
             question, more = (message(form, "user", [words(form, text)]) for text in ("hi", "and now?"))
-            request, sent = read(form, [question, said, more])
+            request, sent = read_in(form, [question, said, more])
             assert sent == [question, said, message(form, "user", [words(form, OURS), words(form, "and now?")])]
             keys.append([(turn.key, turn.near_key) for turn in request.turns])
         assert keys[0] == keys[1], part
@@ -155,20 +150,18 @@ or ask for something else than an answer."""
 @pytest.mark.parametrize(
     ("form", "made"), [("responses", provider_parts.items), ("openai", provider_parts.chat_messages)]
 )
-def test_each_item_that_a_provider_names_stands_between_two_turns(
-    form: Form, made: Callable[[], Iterator[Json]]
-) -> None:
+def test_each_item_of_a_provider_stands_between_turns(form: Form, made: Callable[[], Iterator[Json]]) -> None:
     question, more = (message(form, "user", [words(form, text)]) for text in ("hi", "and now?"))
     items = list(made())
     assert len(items) > 5, "the package's types could not be read"
-    plain = read(form, [question, more])[0].turns
+    plain = read_in(form, [question, more])[0].turns
     for item in items:
         role = item.get("role", "") if item.get("type", "message") == "message" else ""
-        request, sent = read(form, [question, item, more])
+        request, sent = read_in(form, [question, item, more])
         assert sent == [question, item, message(form, "user", [words(form, OURS), words(form, "and now?")])], item
         assert len(request.turns) == (3 if role == "user" else 2), item
         if role not in ("user", "assistant"):
             assert [turn.key for turn in request.turns] == [turn.key for turn in plain], item
-        request, _sent = read(form, [question, item])
+        request, _sent = read_in(form, [question, item])
         is_beside = role in ("user", "assistant", "system", "developer") or item.get("type") in SETTINGS
         assert request.is_open == is_beside, item  # a last answer is the beginning of one

@@ -6,12 +6,12 @@ and `refused` (a part of the message where they are left as they are).
 """
 
 import shutil
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.program_settings import PLACES, VARIABLES, all_files
+from support.world import read
 
 from workspaced.cli import run
 from workspaced.connecting import json_text
@@ -31,11 +31,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_settings_of_the_world_are_edited_without_loss(
-    case: Path, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = tomllib.loads(case.read_text())
-    assert told["follows"] and told["right"], "a case says whom it follows and what is right"
+def test_the_worlds_settings_lose_nothing(case: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = read(case)
     path, text = home / told.get("file", PLACES[told["program"]]), told["text"]
     path.parent.mkdir(parents=True)
     path.write_bytes(text.encode())

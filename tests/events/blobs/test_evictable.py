@@ -74,15 +74,6 @@ def test_a_file_that_is_not_whole_is_none_and_is_written_again(tmp_path: Path, f
     assert blobs.get(name) == b"told" and names(tmp_path) == {name}
 
 
-def test_what_another_process_swept_is_written_again(tmp_path: Path) -> None:
-    blobs = EvictableBlobStore(tmp_path)
-    name = blobs.keep(b"told")
-    assert EvictableBlobStore(tmp_path).sweep(0, 1).removed == 1
-    assert blobs.get(name) is None
-    blobs.keep(b"told")
-    assert blobs.get(name) == b"told"
-
-
 def test_keeping_again_counts_as_use_after_an_hour(tmp_path: Path) -> None:
     blobs = EvictableBlobStore(tmp_path)
     name = blobs.keep(b"told")
@@ -98,11 +89,7 @@ def test_keeping_again_counts_as_use_after_an_hour(tmp_path: Path) -> None:
 # -- forgetting --
 
 
-@given(
-    ages_s=st.lists(st.integers(0, 400), min_size=1, max_size=12),
-    room=st.integers(0, 13),
-    lengths=st.data(),
-)
+@given(ages_s=st.lists(st.integers(0, 400), min_size=1, max_size=12), room=st.integers(0, 13), lengths=st.data())
 def test_of_many_the_last_used_stay_and_fit(
     ages_s: list[int], room: int, lengths: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -93,9 +93,7 @@ class TestAnExpression:
 
     @settings(max_examples=examples(100))
     @given(some_logs, st.sampled_from(EXPRESSIONS), st.sampled_from([None, V, W]))
-    def test_says_what_it_says_of_the_whole_state_and_the_same_where_nothing_moved_that_it_reads(
-        self, events: list[Event], text: str, vault: VaultId | None
-    ) -> None:
+    def test_says_what_the_whole_state_says(self, events: list[Event], text: str, vault: VaultId | None) -> None:
         expression = Expression(text, vault)
         states = states_of(events)
         for before, after in pairwise(states):
@@ -110,8 +108,7 @@ class TestAnExpression:
         assert moved == [3, 6]
 
     @pytest.mark.parametrize(
-        ("text", "position"),
-        [("pinnedNotes[0", 13), ("a b", 2), ("'open", 0), ("seq > 3", 6)],
+        ("text", "position"), [("pinnedNotes[0", 13), ("a b", 2), ("'open", 0), ("seq > 3", 6)]
     )
     def test_that_does_not_parse_is_refused_and_says_where(self, text: str, position: int) -> None:
         with pytest.raises(InvalidArgument) as caught:
@@ -133,12 +130,10 @@ class TestAnExpression:
         with pytest.raises(InvalidArgument):
             Expression(text)
 
-    def test_that_reads_a_word_of_json_as_a_field_is_told_how_its_value_is_written(self) -> None:
+    def test_that_is_wrong_is_refused_and_a_word_of_json_is_told_how_it_is_written(self) -> None:
         with pytest.raises(InvalidArgument) as caught:
             Expression("activeNote == null")
         assert "`null`" in caught.value.hint
-
-    def test_with_a_wrong_number_of_arguments_is_refused_when_it_is_asked(self) -> None:
         with pytest.raises(InvalidArgument):
             Expression("length(pinnedNotes, seq)")(EMPTY)
 

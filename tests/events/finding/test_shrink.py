@@ -166,9 +166,7 @@ class TestNothingToShrink:
 class TestAPartOfALog:
     @settings(max_examples=examples(60))
     @given(some_logs, st.sampled_from(EXPRESSIONS), st.integers(2, 200))
-    def test_shrinks_to_what_shows_it_behind_its_first_state(
-        self, events: list[Event], text: str, since: int
-    ) -> None:
+    def test_shrinks_behind_its_first_state(self, events: list[Event], text: str, since: int) -> None:
         part = cut(part_of(events), since=min(since, len(events)))
         expression = Expression(text)
         try:

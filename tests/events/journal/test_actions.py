@@ -11,13 +11,7 @@ from support.golden_log import EVERY
 from support.profiles import examples
 from support.random_log import event_of
 
-from workspaced_events.errors import (
-    ActionError,
-    BatchTooLarge,
-    InvalidArgument,
-    OutsideVault,
-    WorkspacedError,
-)
+from workspaced_events.errors import ActionError, BatchTooLarge, InvalidArgument, OutsideVault, WorkspacedError
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit, parse_actions
 from workspaced_events.limits import (
@@ -57,12 +51,10 @@ def test_a_type_is_published_by_whom_its_row_says(name: str) -> None:
 
 
 class TestAnEnvelope:
-    def test_carries_id_and_vault_or_neither(self) -> None:
+    def test_carries_id_and_vault_or_neither_and_may_leave_out_empty_data(self) -> None:
         assert parse_one("note_pinned", {"note": "a.md"}) == Action(c.NotePinned(NoteId("a.md")))
         action = parse_one("note_pinned", {"note": "a.md"}, id="x", vault="v")
         assert (action.id, action.vault) == (EventId("x"), VaultId("v"))
-
-    def test_may_leave_out_empty_data(self) -> None:
         assert parse({"type": "active_note_cleared"}) == [Action(c.ActiveNoteCleared())]
 
     @pytest.mark.parametrize(
@@ -155,18 +147,14 @@ class TestData:
             ("temporary_tab_closed", "note", {}),
         ],
     )
-    def test_with_a_path_out_of_the_vault_is_refused(
-        self, name: str, field: str, rest: dict[str, Any], path: str
-    ) -> None:
+    def test_of_a_path_out_is_refused(self, name: str, field: str, rest: dict[str, Any], path: str) -> None:
         with pytest.raises(OutsideVault):
             parse_one(name, {field: ["b.md", path] if field == "notes" else path, **rest})
 
-    def test_gets_its_paths_in_their_composed_form(self) -> None:
+    def test_gets_its_paths_composed_and_no_active_note_becomes_cleared(self) -> None:
         assert parse_one("note_pinned", {"note": "cafe\u0301.md"}).data == c.NotePinned(NoteId("caf\u00e9.md"))
         reordered = parse_one("pinned_notes_reordered", {"notes": ["cafe\u0301.md", "b.md"]})
         assert reordered.data == c.PinnedNotesReordered((NoteId("caf\u00e9.md"), NoteId("b.md")))
-
-    def test_of_no_active_note_becomes_cleared(self) -> None:
         assert parse_one("active_note_set", {"note": None}).data == c.ActiveNoteCleared()
 
     @pytest.mark.parametrize("size", [0, 1, SELECTION_INLINE_CHARS_MAX])
@@ -195,9 +183,7 @@ FIELDS = sorted({field for entry in CATALOGUE.values() for field in entry.fields
     st.dictionaries(st.sampled_from(FIELDS), JSON | st.sampled_from(["a.md", "search", ["a.md"], 1]), max_size=4),
 )
 @settings(max_examples=examples(200))
-def test_whatever_is_sent_is_refused_by_name_or_can_be_logged_and_read_back(
-    name: str, data: dict[str, Any]
-) -> None:
+def test_whatever_is_sent_is_refused_or_read_back(name: str, data: dict[str, Any]) -> None:
     try:
         [action] = parse({"type": name, "data": data})
     except WorkspacedError:

@@ -160,9 +160,7 @@ class TestAPauseInBetween:
 
     @settings(max_examples=examples(200))
     @given(sessions)
-    def test_has_only_allowed_events_between_its_beginning_and_its_end(
-        self, session: list[tuple[str, Any]]
-    ) -> None:
+    def test_has_only_allowed_events_between_its_ends(self, session: list[tuple[str, Any]]) -> None:
         world = World()
         for pause, what in session:
             if pause == "pause":

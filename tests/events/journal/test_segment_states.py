@@ -173,9 +173,7 @@ def test_they_take_a_bounded_room_and_stand_at_regular_distances() -> None:
     assert states.missing(0, EVERYTHING) == set(), "what was thinned out is not kept again"
 
 
-def test_an_old_segment_is_read_on_from_near_where_a_read_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_segment_is_read_on_from_nearby(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Opening over a snapshot learns only where a sealed segment begins."""
     journal = open_journal(RealDisk(tmp_path), version="t", segment_bytes_max=1 << 20)
     journal.writer.submit([Action(c.VaultOpened(VaultId("v"), "v", "/v"))], "ui", lambda _outcome: None)

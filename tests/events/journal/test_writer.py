@@ -101,9 +101,7 @@ def desk() -> Desk:
 
 def active(note: str, event_id: str | None = None, vault: str | None = None) -> Action:
     return Action(
-        c.ActiveNoteSet(NoteId(note)),
-        EventId(event_id) if event_id else None,
-        VaultId(vault) if vault else None,
+        c.ActiveNoteSet(NoteId(note)), EventId(event_id) if event_id else None, VaultId(vault) if vault else None
     )
 
 
@@ -136,9 +134,7 @@ class TestAnEvent:
         found = [event.time for event in desk.events()[1:]]
         assert found == [times[0], just_after(times[0]), times[2], just_after(times[2])]
 
-    def test_has_no_earlier_time_after_a_restart_either_unless_the_log_says_that_the_clock_was_set(
-        self, desk: Desk
-    ) -> None:
+    def test_has_no_earlier_time_after_a_restart_unless_the_clock_was_set(self, desk: Desk) -> None:
         desk.times = iter([last := "2030-01-01T00:05:00.000000Z"])
         desk.publish(active("a.md"))
         desk.recorder.close()
@@ -297,9 +293,7 @@ class TestTheSameIdAgain:
         desk.publish(Action(c.DaemonStopped("x"), EventId("x")), source="daemon")
         assert isinstance(desk.publish(active("a.md", "x")), Conflict)
 
-    def test_is_recognised_among_as_many_events_as_the_reference_says_and_after_a_restart(
-        self, desk: Desk
-    ) -> None:
+    def test_is_recognised_among_as_many_events_as_the_reference_says(self, desk: Desk) -> None:
         reference = (ROOT / "docs" / "reference" / "events.md").read_text()
         assert f"the latest {ID_WINDOW_EVENTS:,} events" in " ".join(reference.split())
         desk.publish(active("old.md", "too old"))
@@ -679,9 +673,7 @@ class TestTheWriterThread:
         assert len(groups) <= 2
         daemon.recorder.close()
 
-    def test_writes_buffered_batches_without_company_too(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_writes_buffered_batches_alone_too(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(recorder_module, "BUFFERED_DELAY_S", 0.01)
         daemon = Daemon(tmp_path)
         assert isinstance(daemon.publish(Action(c.DaemonStopped("x")), buffered=True), list)

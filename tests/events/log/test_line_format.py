@@ -53,9 +53,7 @@ def a_log(batches: int = 12, *, clean: bool = True, **options: Any) -> SimDisk:
 class TestALine:
     @given(st.lists(st.binary(max_size=40).map(lambda each: each.replace(b"\n", b"")), max_size=8), st.data())
     @settings(max_examples=examples(150))
-    def test_any_prefix_of_bytes_reads_as_the_whole_lines_in_it(
-        self, payloads: list[bytes], data: st.DataObject
-    ) -> None:
+    def test_any_prefix_reads_as_its_whole_lines(self, payloads: list[bytes], data: st.DataObject) -> None:
         whole, chain, ends = b"", 3, [0]
         for payload in payloads:
             line, chain = frame_line(payload, chain)
@@ -81,12 +79,7 @@ class TestALine:
     @pytest.mark.parametrize(
         "name",
         [
-            "HEAD",
-            "1.wlog",
-            f"{1:020}.wlog.tmp",
-            f"{1:021}.wlog",
-            f"{1:020}.wlog\n",
-            f"x{1:020}.wlog",
+            *("HEAD", "1.wlog", f"{1:020}.wlog.tmp", f"{1:021}.wlog", f"{1:020}.wlog\n", f"x{1:020}.wlog"),
             "٠" * 20 + ".wlog",
         ],
     )

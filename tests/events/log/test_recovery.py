@@ -301,7 +301,7 @@ class TestHeadInAnyCondition:
         journal.writer.close()
         return disk
 
-    @pytest.mark.parametrize("content", [None, b"", b"\0" * 512, b"garbage\n" * 64])
+    @pytest.mark.parametrize("content", [None, b"", b"\0" * 512, b"garbage\n" * 64, b"x" * 3_000_000])
     def test_missing_or_garbage_opens_from_the_log_and_warns(self, disk: SimDisk, content: bytes | None) -> None:
         if content is None:
             disk.discard("log/HEAD")

@@ -61,9 +61,7 @@ def failing(operation: str, code: int, *, name: str = "", times: int = 1) -> Cal
 
 class TestRotation:
     @pytest.mark.parametrize("before", [0, 1])
-    def test_starts_a_segment_for_another_catalogue_version_or_makes_an_empty_one_anew(
-        self, monkeypatch: pytest.MonkeyPatch, before: int
-    ) -> None:
+    def test_starts_a_segment_for_another_catalogue(self, monkeypatch: pytest.MonkeyPatch, before: int) -> None:
         disk = SimDisk()
         log = opened(disk)
         for _ in range(before):

@@ -15,12 +15,16 @@ The suite is itself tested: writers with seeded bugs must make it fail.
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import msgspec
 import pytest
-from support.profiles import some_of
+from support import fault_session as sessions
+from support.profiles import is_thorough, some_of
+from support.simulated_disk import SimDisk
 from support.simulation import Session
 
 from workspaced_events.blobs import durable
@@ -161,9 +165,7 @@ MUTANTS: dict[Callable[..., object], tuple[object, str]] = {
 @pytest.mark.thorough
 @pytest.mark.fault(row=5)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
-def test_a_writer_with_this_bug_does_not_get_through(
-    mutant: Callable[..., object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_with_this_bug_is_caught(mutant: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MUTANTS[mutant], mutant)
     caught = 0
     for seed in range(MUTANT_SEEDS):
@@ -174,3 +176,65 @@ def test_a_writer_with_this_bug_does_not_get_through(
             if caught == 2:
                 return
     pytest.fail(f"{mutant.__name__} went through {MUTANT_SEEDS} seeds")
+
+
+class Failing:
+    """Lets a simulated disk fail as a case says."""
+
+    def __init__(self, disk: SimDisk, case: "sessions.Case") -> None:
+        self.disk, self.case = disk, case
+        self.calls = 0
+        self.met = 0
+        disk.faults = self
+
+    def __call__(self, operation: str, name: str) -> OSError | None:
+        case = self.case
+        if operation != case.operation or case.area not in name:
+            return None
+        self.calls += 1
+        if self.calls < case.nth or (self.calls > case.nth and not case.lasts):
+            return None
+        self.met += 1
+        if case.error == sessions.SHORT and self.met == 1:
+            self.disk.free_bytes = 20  # so many bytes go in; the next write meets an error
+            return None
+        return OSError(case.errno, "no")
+
+
+def counted() -> Counter[tuple[str, str]]:
+    """How often a session makes each call."""
+    made: Counter[tuple[str, str]] = Counter()
+
+    def count(operation: str, name: str) -> None:
+        made.update((operation, area) for area in (*sessions.AREAS, "log") if area in name)
+
+    disk = SimDisk()
+    sessions.prepare(disk)
+    disk.faults = count
+    sessions.under_fault(disk)
+    return made
+
+
+@pytest.mark.thorough
+@pytest.mark.fault(row=61)
+@pytest.mark.parametrize("operation", sorted(sessions.SHIM_CALLS))
+def test_whichever_call_fails_nothing_acknowledged_is_lost_and_the_error_says_what_to_do(operation: str) -> None:
+    made = counted()
+    ran = 0
+    cases = sessions.cases(lambda asked, area: made[asked, area] if asked == operation else 0)
+    for case in islice(cases, 0, None, 1 if is_thorough() else 3):
+        disk = SimDisk()
+        past = sessions.prepare(disk)
+        failing = Failing(disk, case)
+        try:
+            history = sessions.under_fault(disk)
+            disk.faults, disk.free_bytes = (lambda _operation, _name: None), None
+            assert failing.met, "the fault was not met"
+            cut = disk.crash(ran)
+            sessions.check(disk, [past, history])
+            sessions.check(cut, [past, history], blobs_are_swept=False)
+        except BaseException as error:
+            error.add_note(sessions.described(case))
+            raise
+        ran += 1
+    assert ran > 0

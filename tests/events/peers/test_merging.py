@@ -32,22 +32,16 @@ def notes(vaults: dict[OriginId, SharedVault], own: OriginId | None = None) -> l
     return [each.note for each in merged_pins(vaults, own)]
 
 
-def test_pins_come_in_the_order_in_which_they_were_made() -> None:
+def test_a_pin_stands_once_where_the_latest_order_by_hand_has_it_else_as_it_was_made() -> None:
     assert notes({A: vault(pin("late", 5), pin("early", 1)), B: vault(pin("middle", 3))}) == [
         "early",
         "middle",
         "late",
     ]
-
-
-def test_the_latest_order_by_hand_comes_first() -> None:
     one = vault(pin("x", 1), pin("y", 2), ordered_ms=9)
     other = vault(pin("y", 3), pin("z", 0), pin("x", 4), ordered_ms=10)
     assert notes({A: one, B: other}) == ["y", "z", "x"]
     assert notes({A: one, B: other, C: vault(pin("w", 1))}) == ["y", "z", "x", "w"]
-
-
-def test_a_note_that_two_machines_pin_is_one_pin_of_both() -> None:
     [found] = merged_pins({A: vault(pin("x", 5)), B: vault(pin("x", 3))})
     assert found.origins == (A, B) and found.pinned_us == 3_000
 
@@ -80,9 +74,7 @@ some_vaults = st.builds(
 
 
 @given(some_vaults, some_vaults, some_vaults)
-def test_the_order_in_which_machines_were_heard_does_not_matter(
-    one: SharedVault, other: SharedVault, third: SharedVault
-) -> None:
+def test_the_order_of_hearing_does_not_matter(one: SharedVault, other: SharedVault, third: SharedVault) -> None:
     vaults = {A: one, B: other, C: third}
     merged = {merged_pins(dict(order)) for order in permutations(vaults.items())}
     assert len(merged) == 1

@@ -19,7 +19,7 @@ from support.random_log import V, W, event_of, time_at
 from workspaced_events.blobs.durable import unpacked
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import InvalidArgument, LogDamaged, LogReadOnly, NotInLog
-from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
+from workspaced_events.ids import ConversationId, LinkedVaultId, MessageId, NoteId, OriginId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.opening import Journal, open_journal, read_journal
 from workspaced_events.limits import TEMPORARY_TABS_MAX
@@ -27,6 +27,8 @@ from workspaced_events.log.data_directory import ERASURE, ERASURE_READY
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.salvage import AFTER_DAMAGE
 from workspaced_events.log.segments import Batch
+from workspaced_events.peers.without_notes import name_hash
+from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
 from workspaced_events.privacy.erasure import Prepared, carry_out, finish_forgetting, prepare
 from workspaced_events.privacy.tombstones import ConversationEraser, NoteEraser, Trail
 from workspaced_events.projections.conversations import FORGOTTEN, Conversation
@@ -34,9 +36,11 @@ from workspaced_events.projections.visits import visits_of
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, VaultState
 from workspaced_events.schema import catalogue as c
+from workspaced_events.schema import peer_events as p
 from workspaced_events.schema.catalogue import STATE_TYPES, Data, Event, UnknownEvent
+from workspaced_events.schema.codec import encode_event
 
-A, B, C, D, UNTITLED = (NoteId(f"{name}.md") for name in ("a", "b", "work/c", "d", "Untitled"))
+A, B, C, UNTITLED = (NoteId(f"{name}.md") for name in ("a", "b", "work/c", "Untitled"))
 HASH, HASH_1 = "0" * 64, "1" * 64
 
 
@@ -108,9 +112,7 @@ def test_the_rest_folds_to_the_state_without_the_notes_entries(seed: int, length
 
 @settings(max_examples=examples(300))
 @given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(logs.NOTES[:8]))
-def test_every_event_stays_in_its_place_and_those_about_others_stay_whole(
-    seed: int, length: int, note: NoteId
-) -> None:
+def test_every_event_stays_in_its_place_and_others_stay_whole(seed: int, length: int, note: NoteId) -> None:
     events = logs.random_log(seed, length, (V, W))
     trail = trail_of(events, note)
     rest = without(events, note)
@@ -151,22 +153,12 @@ class TestWhatANoteDidToOthers:
         assert state_without(events, B).active is None
         assert without(events, B)[-1].data == c.EventForgotten("left")
 
-    def test_a_pin_put_behind_it_stays_where_it_was(self) -> None:
-        pins = [c.NotePinned(A), c.NotePinned(B), c.NotePinned(C), c.NotePinned(D, 2)]
-        assert list(state_without(log_of(*pins), A).pins) == [B, D, C]
-
-    def test_an_order_keeps_the_others(self) -> None:
+    def test_an_order_keeps_the_others_and_is_forgotten_where_there_are_none(self) -> None:
         events = log_of(*map(c.NotePinned, (A, B, C)), c.PinnedNotesReordered((C, A, B)))
         assert without(events, A)[-1].data == c.PinnedNotesReordered((C, B))
         assert list(state_without(events, A).pins) == [C, B]
-
-    def test_an_order_of_it_alone_is_forgotten_whole(self) -> None:
         events = log_of(c.NotePinned(A), c.PinnedNotesReordered((A,)))
         assert without(events, A)[-1].data == c.EventForgotten("updated")
-
-    def test_an_order_that_failed_for_it_goes_on_failing(self) -> None:
-        events = log_of(*map(c.NotePinned, (A, B, C)), c.PinnedNotesReordered((C, B)))
-        assert list(state_without(events, A).pins) == [B, C]
 
     def test_tabs_are_counted_without_it(self) -> None:
         names = [NoteId(f"{number}.md") for number in range(TEMPORARY_TABS_MAX)]
@@ -182,10 +174,6 @@ class TestTheTrail:
         rest = without(events, C)
         assert not re.search(rb"a\.md|b\.md|c\.md", b"".join(map(msgspec.json.encode, rest)))
 
-    def test_of_a_former_path_leads_to_the_present_one(self) -> None:
-        events = log_of(c.NotePinned(A), c.NoteRenamed(A, B))
-        assert trail_of(events, A).note == B
-
     def test_tells_notes_apart_that_had_the_same_path_one_after_the_other(self) -> None:
         events = log_of(
             *(c.NotePinned(UNTITLED), c.NoteRenamed(UNTITLED, A)),
@@ -194,10 +182,6 @@ class TestTheTrail:
         )
         assert list(state_without(events, B).pins) == [A, UNTITLED]
         assert list(state_without(events, UNTITLED).pins) == [A, B]
-
-    def test_takes_in_a_note_that_was_renamed_over_it(self) -> None:
-        events = log_of(c.NotePinned(A), c.NotePinned(B), c.NotePinned(C), c.NoteRenamed(B, A))
-        assert list(state_without(events, A).pins) == [C]
 
     def test_knows_the_titles_of_its_note_alone(self) -> None:
         events = log_of(
@@ -216,18 +200,14 @@ class TestAGlobOfFiles:
         [opened] = without([event_of(1, c.VaultOpened(V, "v", "/v", files))], NoteId("src/keys.py"))
         assert opened.data == c.VaultOpened(V, "v", "/v", ("src/*.py", "lib/src/keys.py", "src/keys.pyi"))
 
-    def test_that_is_a_path_it_had_at_another_time_goes(self) -> None:
+    def test_that_is_a_path_it_had_at_another_time_goes_but_not_of_another_vault(self) -> None:
         old, new = NoteId("old.py"), NoteId("new.py")
         opened = event_of(1, c.VaultOpened(V, "v", "/v", (old, new, "rest.py")))
         kept = without([opened, event_of(2, c.NotePinned(old)), event_of(3, c.NoteRenamed(old, new))], new)[0]
         assert kept.data.files == ("rest.py",)
-
-    def test_of_another_vault_stays(self) -> None:
         opened = event_of(1, c.VaultOpened(W, "w", "/w", (A,)), W)
         assert without([opened], A) == [opened]
 
-
-# -- a data directory --
 
 SECRET, MOVED, OTHER = NoteId("keep/Geheimplan-Falke.md"), NoteId("archive/Falkennest-77.md"), NoteId("other.md")
 CANARIES = ("geheimplan", "falkennest", "deckname", "zugvogel", "flugroute")
@@ -440,12 +420,6 @@ class TestADataDirectory:
             desk.forget(NoteId(note))
         assert said in str(refused.value)
         finish_forgetting(desk.root)
-        assert desk.files() == before
-
-    def test_is_not_changed_by_what_is_prepared_and_dropped(self, desk: Desk) -> None:
-        before = desk.files()
-        desk.prepare(MOVED)
-        assert not finish_forgetting(desk.root)
         assert desk.files() == before
 
     def test_asks_for_a_vault_that_it_knows(self, desk: Desk) -> None:
@@ -703,3 +677,83 @@ class TestAConversation:
         assert after[start - 1 :] == first[start - 1 :]
         gone = blobs.keys() - talk.desk.files().keys()
         assert [name for name in gone if b"Flugroute" not in unpacked(blobs[name])] == []
+
+
+HERE, THERE = OriginId("a" * 32), OriginId("b" * 32)
+L, OTHER_PEER = LinkedVaultId("c" * 32), LinkedVaultId("d" * 32)
+PEER_SECRET, KEPT = NoteId("secret.md"), NoteId("kept.md")
+
+
+def vault(linked: LinkedVaultId) -> p.SharedVault:
+    pins = (p.SharedPin(PEER_SECRET, 1, 1, 1), p.SharedPin(KEPT, 2, 2, 1))
+    renames = (p.SharedRename(PEER_SECRET, KEPT),)
+    return p.SharedVault(
+        linked, p.SharedActive(PEER_SECRET, 1), pins=pins, tabs=(p.SharedTab(PEER_SECRET, 1),), renames=renames
+    )
+
+
+def log(*more: c.Data) -> list[c.Event]:
+    members = (p.LinkMember(HERE, "Ann", "desk"), p.LinkMember(THERE, "Ann", "laptop"))
+    changed = p.VaultDifference(
+        L,
+        p.SharedPresence(p.SharedActive(PEER_SECRET, 3)),
+        pinned=(p.NewPin(0, PEER_SECRET, 3, 3),),
+        order=(PEER_SECRET, KEPT),
+    )
+    data: tuple[c.Data, ...] = (
+        c.VaultOpened(V, "v", "/v"),
+        c.LinkChanged(HERE, members, ()),
+        c.RemoteEventsApplied(THERE, p.Position(1, 1), 1, True, (vault(L), vault(OTHER_PEER))),
+        c.LinkChanged(HERE, members, (p.VaultMapping(V, L),)),
+        c.RemoteEventsApplied(THERE, p.Position(1, 2), 2, changed=(changed,)),
+        *more,
+        c.LinkChanged(),
+    )
+    return [event_of(seq, each, source="workspaced") for seq, each in enumerate(data, 1)]
+
+
+def test_no_event_of_a_peer_names_it_any_more_and_its_other_vaults_stay() -> None:
+    trail = Trail(V, PEER_SECRET)
+    trail.feed(log())
+    assert trail.mentioned
+    eraser = NoteEraser(V, trail, lambda _event: False, ConversationEraser(lambda _part: False))
+    left = [eraser(event) for event in log()]
+    first, second = left[2].data, left[4].data
+    assert [pin.note for pin in first.view[0].pins] == [KEPT] and first.view[1] == vault(OTHER_PEER)
+    assert b"secret" not in encode_event(left[4]) and second.position == p.Position(1, 2)
+    assert [event.seq for event in left] == [1, 2, 3, 4, 5, 6], "also what came before its vault was mapped"
+
+
+def asks(n: int, note: NoteId, vault: LinkedVaultId = L, ask: int = 0) -> c.RemoteEventsApplied:
+    forgetting = p.Forgetting((p.AskedName(name_hash(vault, note), ask),))
+    return c.RemoteEventsApplied(
+        THERE, p.Position(2, n), n, n == 3, changed=(p.VaultDifference(vault, forgetting=forgetting),)
+    )
+
+
+def asked(*more: c.Data) -> list[AskedNote]:
+    found = AskedNotes()
+    found(log(*more)[:-1])
+    return found.found()
+
+
+def test_what_a_peer_asks_to_forget_is_found_by_what_the_log_names_before() -> None:
+    assert asked(asks(3, PEER_SECRET)) == [AskedNote(PEER_SECRET, V, "laptop")]
+    assert asked(asks(3, NoteId("never.md"))) == []
+    assert asked(asks(3, PEER_SECRET, OTHER_PEER)) == [AskedNote(PEER_SECRET, None, "laptop")]
+    own = NoteId("own.md")
+    assert asked(c.ActiveNoteSet(own), asks(3, own)) == [AskedNote(own, V, "laptop")]
+    again = c.ActiveNoteSet(PEER_SECRET)
+    assert asked(asks(3, PEER_SECRET), again, asks(4, PEER_SECRET)) == [AskedNote(PEER_SECRET, V, "laptop")]
+    assert asked(asks(3, own), c.ActiveNoteSet(own), asks(4, own)) == []
+    assert asked(asks(3, own), c.ActiveNoteSet(own), asks(4, own, ask=1)) == [AskedNote(own, V, "laptop")]
+
+
+def test_a_log_that_has_forgotten_it_is_asked_no_more() -> None:
+    events = log(asks(3, PEER_SECRET))[:-1]
+    trail = Trail(V, PEER_SECRET)
+    trail.feed(events)
+    eraser = NoteEraser(V, trail, lambda _event: False, ConversationEraser(lambda _part: False))
+    found = AskedNotes()
+    found(map(eraser, events))
+    assert [each.vault for each in found.found()] == []

@@ -25,12 +25,7 @@ from workspaced_events.projections.insertions import INSERTION_TYPES, Insertion
 from workspaced_events.projections.note_visibility import without_visibility
 from workspaced_events.projections.peers import Peers
 from workspaced_events.projections.workspace_fold import fold_all
-from workspaced_events.projections.workspace_state import (
-    EMPTY,
-    VaultState,
-    WorkspaceState,
-    client_key,
-)
+from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState, client_key
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
@@ -67,9 +62,6 @@ def unknown_event(data: bytes, seq: int = 1) -> Event:
 
 def time_at(seq: int) -> str:
     return f"2026-01-01T00:{seq // 60:02}:{seq % 60:02}.000000Z"
-
-
-# -- pseudonyms --
 
 
 class TestAPseudonym:
@@ -190,30 +182,14 @@ class TestTheTags:
             if tag is Redact.PUBLIC and is_free_text(get_type_hints(struct)[field])
         }
         assert stay == {
-            "note_created.mtime_ns",
-            "note_changed.mtime_ns",
-            "tool_called.tool",
-            "tool_called.now",
-            "context_volunteered.tool",
-            "context_volunteered.now",
-            "context_inserted.tool",
-            "context_inserted.now",
-            "context_inserted.near",
-            "context_inserted.insertion",
-            "context_inserted.after",
-            "context_withdrawn.insertions",
-            "prompt_overlaid.insertion",
-            "prompt_overlaid.without",
-            "prompt_answered.insertion",
-            "prompt_answered.response",
-            "prompt_answered.without",
-            "clock_stepped.before",
-            "clock_stepped.after",
-            "pause_started.until",
-            "log_recovered.segment",
-            "log_recovered.quarantined",
-            "daemon_started.version",
-            "daemon_stopped.reason",
+            *("note_created.mtime_ns", "note_changed.mtime_ns", "tool_called.tool", "tool_called.now"),
+            *("context_volunteered.tool", "context_volunteered.now", "context_inserted.tool"),
+            *("context_inserted.now", "context_inserted.near", "context_inserted.insertion"),
+            *("context_inserted.after", "context_withdrawn.insertions", "prompt_overlaid.insertion"),
+            *("prompt_overlaid.without", "prompt_answered.insertion", "prompt_answered.response"),
+            *("prompt_answered.without", "clock_stepped.before", "clock_stepped.after"),
+            *("pause_started.until", "log_recovered.segment", "log_recovered.quarantined"),
+            *("daemon_started.version", "daemon_stopped.reason"),
         }
 
     def test_that_are_not_public_are_on_texts_which_are_what_can_be_redacted(self) -> None:

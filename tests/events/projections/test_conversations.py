@@ -176,11 +176,13 @@ class TestCalibration:
         found = state.calibration(state.by_id[TALK].settings)
         return found.ratio, found.samples
 
-    def test_is_the_moving_average_of_what_providers_counted(self) -> None:
+    def test_is_the_moving_average_of_what_providers_counted_within_bounds(self) -> None:
         expected = (1 - ALPHA) * ((1 - ALPHA) * 1.2 + ALPHA * 2.0) + ALPHA * 1.0
         ratio, samples = self.ratio(1_200, 2_000, 1_000)
         assert (ratio, samples) == (pytest.approx(expected), 3)
         assert ALPHA == 0.3
+        assert self.ratio(50_000)[0] == 3.0
+        assert self.ratio(600, seed=20_000)[0] == 0.5
 
     def test_counts_from_the_third_sample_on(self) -> None:
         state = folded(started(), said(M1))
@@ -190,26 +192,18 @@ class TestCalibration:
             factors.append(state.calibration(state.by_id[TALK].settings).factor)
         assert factors == [1.0, 1.0, pytest.approx(2.0), pytest.approx(2.0)]
 
-    def test_is_clamped(self) -> None:
-        assert self.ratio(50_000)[0] == 3.0
-        assert self.ratio(600, seed=20_000)[0] == 0.5
-
     @pytest.mark.parametrize(("tokens", "seed"), [(499, 1_000), (1_000, 499), (499, 499)])
     def test_ignores_small_samples(self, tokens: int, seed: int) -> None:
         assert self.ratio(tokens, seed=seed) == (1.0, 0)
 
-    def test_counts_cached_tokens_once(self) -> None:
+    def test_takes_one_sample_of_a_prompt_with_its_cached_tokens_for_the_model_that_reported(self) -> None:
         state = folded(started(), said(M1), prompt(M1), usage(M1, 1_000, cached=800))
         [made] = state.by_id[TALK].prompts
         assert (made.input_tokens, made.cached_tokens) == (1_000, 800)
         assert state.calibrations["p/m"].ratio == 1
-
-    def test_takes_one_sample_of_a_prompt_that_was_reported_twice(self) -> None:
         state = folded(started(), said(M1), prompt(M1), usage(M1, 1_500), usage(M1, 1_700))
         assert (state.calibrations["p/m"].ratio, state.calibrations["p/m"].samples) == (1.5, 1)
         assert state.by_id[TALK].prompts[0].input_tokens == 1_700
-
-    def test_is_of_the_model_that_reported(self) -> None:
         state = folded(started(), said(M1), prompt(M1), usage(M1, 1_500, model="other"))
         assert list(state.calibrations) == ["p/other"]
 
@@ -223,12 +217,10 @@ class TestBounds:
         assert talks[0] in state.by_id
         assert talks[1] not in state.by_id
 
-    def test_the_last_prompts_and_folds_are_remembered(self) -> None:
+    def test_the_last_prompts_and_folds_and_so_many_models_are_remembered(self) -> None:
         talk = talk_of(said(M1), *[prompt(M1), fold()] * (PROMPTS_MAX + 3))
         assert len(talk.prompts) == len(talk.folds) == PROMPTS_MAX
         assert talk.prompts[-1].seq == talk.seq - 1
-
-    def test_so_many_models_are_known(self) -> None:
         state = folded(started(), said(M1))
         for number in range(CALIBRATIONS_MAX + 1):
             state = folded(prompt(M1), usage(M1, 1_500, model=str(number)), state=state)

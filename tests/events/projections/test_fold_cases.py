@@ -12,11 +12,10 @@ from support import golden_log, random_log
 from support.random_log import V, W, event_of, opened, time_at
 
 import workspaced_events
-from workspaced_events.clock import event_time, microseconds
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.limits import FORMER_PATHS_MAX, SHARING_CLIENTS_MAX
 from workspaced_events.projections.insertions import chain
-from workspaced_events.projections.workspace_fold import apply, expired_tabs, fold_all, visible_tabs
+from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState, to_json
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE, Data, Sharing
@@ -89,19 +88,19 @@ def test_what_is_only_recorded_changes_nothing_that_is_shown() -> None:
         ([("*", "none"), ("a", "all"), ("b", "names"), ("*", "all")], {"b": "names"}),
     ],
 )
-def test_a_level_is_a_clients_last_and_all_is_forgotten_unless_a_default_is_set(
-    settings: list[tuple[str, Sharing]], kept: dict[str, Sharing]
-) -> None:
+def test_a_level_is_a_clients_last(settings: list[tuple[str, Sharing]], kept: dict[str, Sharing]) -> None:
     assert folded(*(c.SharingSet(client, level) for client, level in settings)).sharing == kept
 
 
-def test_a_client_that_is_not_named_has_the_default() -> None:
+def test_a_client_has_its_own_level_else_the_default_and_so_many_are_kept() -> None:
     state = folded(
         c.SharingSet("*", "names"), c.SharingSet("a", "all"), c.SharingSet("gemini-cli-mcp-client", "none")
     )
     names = ("A", "other", "*", "gemini-cli-mcp-client-workspaced-notes")
     assert [state.sharing_of(name) for name in names] == ["all", "names", "names", "none"]
     assert EMPTY.sharing_of("anybody") == "all"
+    kept = folded(*(c.SharingSet(f"agent {number}", "none") for number in range(SHARING_CLIENTS_MAX + 5))).sharing
+    assert len(kept) == SHARING_CLIENTS_MAX and "agent 0" in kept
 
 
 def test_what_a_client_is_told_without_asking_is_its_last_setting() -> None:
@@ -116,11 +115,6 @@ def test_what_is_set_is_part_of_the_state_of_every_vault() -> None:
     view = msgspec.to_builtins(to_json(state, W))
     assert (view["sharing"], view["volunteering"], state.seq) == ({"a": "none"}, {"*": "off"}, 5)
     assert not {"sharing", "volunteering"} & {*msgspec.to_builtins(to_json(folded()))}
-
-
-def test_levels_are_kept_for_so_many_clients() -> None:
-    kept = folded(*(c.SharingSet(f"agent {number}", "none") for number in range(SHARING_CLIENTS_MAX + 5))).sharing
-    assert len(kept) == SHARING_CLIENTS_MAX and "agent 0" in kept
 
 
 # -- vaults --
@@ -181,17 +175,6 @@ def test_remembered_renames_are_bounded_and_the_latest_stay() -> None:
     assert len(left.former) <= FORMER_PATHS_MAX
     assert (left.current_path(A), left.current_path(NoteId("old0.md"))) == (B, None)
     assert left.current_path(NoteId(f"old{FORMER_PATHS_MAX - 1}.md")) is not None
-
-
-@pytest.mark.parametrize(
-    ("age_us", "expired"), [(86_399_999_999, False), (86_400_000_000, True), (-1_000_000, False)]
-)
-def test_a_tab_is_hidden_from_exactly_24_hours_on_and_stays_in_the_state(age_us: int, expired: bool) -> None:
-    state = folded(tab(A)).of(V)
-    now = event_time((microseconds(time_at(2)) + age_us) * 1_000)
-    kept = list(state.tabs.values())
-    assert expired_tabs(state, now) == (kept if expired else [])
-    assert visible_tabs(state, now) == ([] if expired else kept)
 
 
 def test_order_is_the_sequence_never_the_time() -> None:

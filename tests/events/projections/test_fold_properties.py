@@ -21,32 +21,7 @@ from support.random_log import V, W, event_of, random_log
 from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, TabId, VaultId
 from workspaced_events.projections.workspace_fold import apply, expired_tabs, fold_all, visible_tabs
 from workspaced_events.projections.workspace_state import EMPTY, StateJson, WorkspaceState, to_json
-from workspaced_events.schema.catalogue import (
-    ActiveNoteCleared,
-    ActiveNoteSet,
-    DaemonStopped,
-    Data,
-    Event,
-    LinkChanged,
-    NoteArchived,
-    NoteChanged,
-    NoteDeleted,
-    NotePinned,
-    NoteRenamed,
-    NoteUnarchived,
-    NoteUnpinned,
-    PinnedNotesReordered,
-    SelectionChanged,
-    TemporaryTabClosed,
-    TemporaryTabOpened,
-    TemporaryTabsCleared,
-    TemporaryTabsExpired,
-    TemporaryTabsReordered,
-    UnknownEvent,
-    VaultClosed,
-    VaultOpened,
-    VaultSwitched,
-)
+from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.peer_events import VaultMapping
 
 VAULTS = (VaultId("v1"), VaultId("v2"))
@@ -150,39 +125,39 @@ class Model:
         self.hidden: set[str] = set()
         self.vaults: dict[str, ModelVault] = {vault: ModelVault() for vault in VAULTS}
 
-    def take(self, event: Event) -> None:
-        if isinstance(event, UnknownEvent):
+    def take(self, event: c.Event) -> None:
+        if isinstance(event, c.UnknownEvent):
             self.unknown += 1
             return
-        data: Data = event.data
-        if isinstance(data, NoteChanged | DaemonStopped):
+        data: c.Data = event.data
+        if isinstance(data, c.NoteChanged | c.DaemonStopped):
             return
         self.seq = event.seq
         assert event.vault is not None
         vault = self.vaults[event.vault]
-        if isinstance(data, VaultOpened | VaultClosed | VaultSwitched):
+        if isinstance(data, c.VaultOpened | c.VaultClosed | c.VaultSwitched):
             self.take_vault_event(data, event.time)
             return
         before = vault.visible()
         for part in (take_active, take_pins, take_tabs, take_notes):
             part(vault, data, event.seq, event.time)
-        active_in_pin = isinstance(data, TemporaryTabOpened) and vault.pinned(data.note)
+        active_in_pin = isinstance(data, c.TemporaryTabOpened) and vault.pinned(data.note)
         if vault.visible() != before or active_in_pin:
             vault.updated = {event.time}
         else:
             vault.updated = vault.updated | {event.time}
 
-    def take_vault_event(self, data: VaultOpened | VaultClosed | VaultSwitched, time: str) -> None:
+    def take_vault_event(self, data: c.VaultOpened | c.VaultClosed | c.VaultSwitched, time: str) -> None:
         target = data.vault_id
         for vault in self.vaults.values():
             vault.updated = vault.updated | {time}
-        if isinstance(data, VaultOpened):
+        if isinstance(data, c.VaultOpened):
             self.registered[target] = (data.name, data.path)
             self.hidden.discard(target)
             if self.current is None:
                 self.current = target
                 self.vaults[target].active_may_be_dropped = True
-        elif isinstance(data, VaultClosed):
+        elif isinstance(data, c.VaultClosed):
             self.hidden.add(target)
             if self.current == target:
                 self.current = None
@@ -197,10 +172,10 @@ class Model:
         return [VaultId(vault) for vault in self.registered if vault not in self.hidden]
 
 
-def take_active(vault: ModelVault, data: Data, seq: int, time: str) -> None:
-    if isinstance(data, ActiveNoteCleared) or (isinstance(data, ActiveNoteSet) and data.note is None):
+def take_active(vault: ModelVault, data: c.Data, seq: int, time: str) -> None:
+    if isinstance(data, c.ActiveNoteCleared) or (isinstance(data, c.ActiveNoteSet) and data.note is None):
         vault.set_active(None)
-    elif isinstance(data, ActiveNoteSet) and data.note is not None:
+    elif isinstance(data, c.ActiveNoteSet) and data.note is not None:
         vault.since = vault.since | {time} if vault.active == data.note else {time}
         vault.set_active(data.note)
         vault.recents = [(data.note, {time}), *(entry for entry in vault.recents if entry[0] != data.note)]
@@ -208,51 +183,53 @@ def take_active(vault: ModelVault, data: Data, seq: int, time: str) -> None:
         tab = vault.tab_of(data.note)
         if tab:
             tab.accessed = {time}
-    elif isinstance(data, SelectionChanged) and data.note == vault.active:
+    elif isinstance(data, c.SelectionChanged) and data.note == vault.active:
         vault.selection = (data.note, data.start_line, data.end_line, data.text)
 
 
-def take_pins(vault: ModelVault, data: Data, seq: int, time: str) -> None:
-    if isinstance(data, NotePinned) and not vault.pinned(data.note):
+def take_pins(vault: ModelVault, data: c.Data, seq: int, time: str) -> None:
+    if isinstance(data, c.NotePinned) and not vault.pinned(data.note):
         vault.pins.insert(len(vault.pins) if data.index is None else data.index, (data.note, {time}))
         vault.drop_tab(data.note)
-    elif isinstance(data, NoteUnpinned) and vault.pinned(data.note):
+    elif isinstance(data, c.NoteUnpinned) and vault.pinned(data.note):
         vault.pins = [entry for entry in vault.pins if entry[0] != data.note]
         vault.open_tab(data.note, "navigation", seq, time)
-    elif isinstance(data, PinnedNotesReordered) and sorted(data.notes) == sorted(entry[0] for entry in vault.pins):
+    elif isinstance(data, c.PinnedNotesReordered) and sorted(data.notes) == sorted(
+        entry[0] for entry in vault.pins
+    ):
         vault.pins = [entry for path in data.notes for entry in vault.pins if entry[0] == path]
 
 
-def take_tabs(vault: ModelVault, data: Data, seq: int, time: str) -> None:
-    if isinstance(data, TemporaryTabOpened) and not vault.pinned(data.note):
+def take_tabs(vault: ModelVault, data: c.Data, seq: int, time: str) -> None:
+    if isinstance(data, c.TemporaryTabOpened) and not vault.pinned(data.note):
         tab = vault.tab_of(data.note)
         if tab:
             tab.accessed = {time}
         else:
             vault.open_tab(data.note, data.source, seq, time)
-    elif isinstance(data, TemporaryTabClosed):
+    elif isinstance(data, c.TemporaryTabClosed):
         vault.tabs = [tab for tab in vault.tabs if tab.note != data.note and data.tab_id not in tab.id]
-    elif isinstance(data, TemporaryTabsReordered):
+    elif isinstance(data, c.TemporaryTabsReordered):
         ids = [next(iter(tab.id)) for tab in vault.tabs]
         if sorted(ids) == sorted(data.tab_ids):
             vault.tabs = [tab for tab_id in data.tab_ids for tab in vault.tabs if tab_id in tab.id]
-    elif isinstance(data, TemporaryTabsCleared):
+    elif isinstance(data, c.TemporaryTabsCleared):
         vault.tabs = []
-    elif isinstance(data, TemporaryTabsExpired):
+    elif isinstance(data, c.TemporaryTabsExpired):
         vault.tabs = [tab for tab in vault.tabs if not tab.id & set(data.tab_ids)]
 
 
-def take_notes(vault: ModelVault, data: Data, seq: int, time: str) -> None:
-    if isinstance(data, NoteRenamed):
+def take_notes(vault: ModelVault, data: c.Data, seq: int, time: str) -> None:
+    if isinstance(data, c.NoteRenamed):
         vault.rename(data.from_, data.to)
-    elif isinstance(data, NoteDeleted):
+    elif isinstance(data, c.NoteDeleted):
         vault.pins = [entry for entry in vault.pins if entry[0] != data.note]
         vault.drop_tab(data.note)
         if vault.active == data.note:
             vault.set_active(None)
-    elif isinstance(data, NoteArchived) and data.note not in vault.archived:
+    elif isinstance(data, c.NoteArchived) and data.note not in vault.archived:
         vault.archived.append(data.note)
-    elif isinstance(data, NoteUnarchived) and data.note in vault.archived:
+    elif isinstance(data, c.NoteUnarchived) and data.note in vault.archived:
         vault.archived.remove(data.note)
 
 
@@ -300,7 +277,7 @@ def compare(model: Model, state: WorkspaceState) -> None:
 # -- random sessions --
 
 
-def random_data(chance: Random, state: WorkspaceState, vault: VaultId) -> Data:
+def random_data(chance: Random, state: WorkspaceState, vault: VaultId) -> c.Data:
     """An action of any kind; most fit what is there."""
     sub = state.of(vault)
     note, other = chance.choice(NOTES), chance.choice(NOTES)
@@ -308,33 +285,35 @@ def random_data(chance: Random, state: WorkspaceState, vault: VaultId) -> Data:
     tabs = tuple(chance.sample([tab.id for tab in sub.tabs.values()], len(sub.tabs)))
     active = sub.active.id if sub.active else note
     text = chance.choice([None, "text"])
-    makers: list[Callable[[], Data]] = [
-        *[lambda: ActiveNoteSet(note=note)] * 3,
-        lambda: ActiveNoteSet(note=None),
-        lambda: ActiveNoteCleared(),
-        lambda: SelectionChanged(chance.choice([active, note]), 1, chance.randrange(1, 9), text=text),
-        *[lambda: NotePinned(note, index=chance.choice([None, 0, 2, 9]))] * 2,
-        lambda: NoteUnpinned(chance.choice([note, *pins])),
-        lambda: PinnedNotesReordered(chance.choice([pins, pins, pins[1:], (*pins, *pins[:1])])),
-        *[lambda: TemporaryTabOpened(note, chance.choice(["search", "wikilink", "history"]))] * 2,
-        lambda: TemporaryTabClosed(note=note),
-        lambda: TemporaryTabClosed(tab_id=chance.choice([*tabs, TabId("tab-0")])),
-        lambda: TemporaryTabsReordered(chance.choice([tabs, tabs, tabs[1:], (*tabs, TabId("tab-0"))])),
-        lambda: TemporaryTabsExpired((*tabs[: chance.randrange(3)], TabId("tab-0"))),
-        lambda: TemporaryTabsCleared(),
-        *[lambda: NoteRenamed(from_=note, to=other)] * 2,
-        lambda: NoteDeleted(note),
-        lambda: NoteArchived(note),
-        lambda: NoteUnarchived(chance.choice([note, *sub.archived])),
-        lambda: NoteChanged(note, size=1, mtime_ns="1"),
-        lambda: DaemonStopped("SIGTERM"),
-        lambda: VaultOpened(vault, f"name {chance.randrange(2)}", "/path"),
-        lambda: VaultClosed(vault),
-        lambda: VaultSwitched(chance.choice([each.id for each in state.vaults.values() if each.open] or [vault])),
+    makers: list[Callable[[], c.Data]] = [
+        *[lambda: c.ActiveNoteSet(note=note)] * 3,
+        lambda: c.ActiveNoteSet(note=None),
+        lambda: c.ActiveNoteCleared(),
+        lambda: c.SelectionChanged(chance.choice([active, note]), 1, chance.randrange(1, 9), text=text),
+        *[lambda: c.NotePinned(note, index=chance.choice([None, 0, 2, 9]))] * 2,
+        lambda: c.NoteUnpinned(chance.choice([note, *pins])),
+        lambda: c.PinnedNotesReordered(chance.choice([pins, pins, pins[1:], (*pins, *pins[:1])])),
+        *[lambda: c.TemporaryTabOpened(note, chance.choice(["search", "wikilink", "history"]))] * 2,
+        lambda: c.TemporaryTabClosed(note=note),
+        lambda: c.TemporaryTabClosed(tab_id=chance.choice([*tabs, TabId("tab-0")])),
+        lambda: c.TemporaryTabsReordered(chance.choice([tabs, tabs, tabs[1:], (*tabs, TabId("tab-0"))])),
+        lambda: c.TemporaryTabsExpired((*tabs[: chance.randrange(3)], TabId("tab-0"))),
+        lambda: c.TemporaryTabsCleared(),
+        *[lambda: c.NoteRenamed(from_=note, to=other)] * 2,
+        lambda: c.NoteDeleted(note),
+        lambda: c.NoteArchived(note),
+        lambda: c.NoteUnarchived(chance.choice([note, *sub.archived])),
+        lambda: c.NoteChanged(note, size=1, mtime_ns="1"),
+        lambda: c.DaemonStopped("SIGTERM"),
+        lambda: c.VaultOpened(vault, f"name {chance.randrange(2)}", "/path"),
+        lambda: c.VaultClosed(vault),
+        lambda: c.VaultSwitched(
+            chance.choice([each.id for each in state.vaults.values() if each.open] or [vault])
+        ),
     ]
     data = chance.choice(makers)()
-    is_closed = isinstance(data, VaultSwitched) and not state.vaults[data.vault_id].open
-    return VaultOpened(vault, "name", "/path") if is_closed else data
+    is_closed = isinstance(data, c.VaultSwitched) and not state.vaults[data.vault_id].open
+    return c.VaultOpened(vault, "name", "/path") if is_closed else data
 
 
 seeds, lengths = st.integers(0, 2**32), st.integers(0, 60)
@@ -343,11 +322,11 @@ notes_before = st.sampled_from([0, 0, 0, 9, 10, 49, 50])
 
 
 @functools.cache
-def opening(before: int) -> tuple[list[Event], WorkspaceState]:
+def opening(before: int) -> tuple[list[c.Event], WorkspaceState]:
     filler = [NoteId(f"filler {number}.md") for number in range(before)]
-    actions: list[Data] = [VaultOpened(vault, "name", f"/{vault}") for vault in VAULTS]
-    actions += [TemporaryTabOpened(note=path, source="search") for path in filler]
-    actions += [ActiveNoteSet(note=path) for path in filler]
+    actions: list[c.Data] = [c.VaultOpened(vault, "name", f"/{vault}") for vault in VAULTS]
+    actions += [c.TemporaryTabOpened(note=path, source="search") for path in filler]
+    actions += [c.ActiveNoteSet(note=path) for path in filler]
     events = [
         event_of(seq, data, vault=getattr(data, "vault_id", VAULTS[0]), time=time_at(seq))
         for seq, data in enumerate(actions, start=1)
@@ -355,7 +334,7 @@ def opening(before: int) -> tuple[list[Event], WorkspaceState]:
     return events, fold_all(events, EMPTY)
 
 
-def play(seed: int, length: int, before: int) -> Iterator[tuple[WorkspaceState, Event, WorkspaceState]]:
+def play(seed: int, length: int, before: int) -> Iterator[tuple[WorkspaceState, c.Event, WorkspaceState]]:
     """Folds random events after the opening, one at a time: the state before, the event, the state after."""
     chance = Random(seed)
     events, state = opening(before)
@@ -365,7 +344,7 @@ def play(seed: int, length: int, before: int) -> Iterator[tuple[WorkspaceState, 
         vault = chance.choice([VAULTS[0], VAULTS[0], VAULTS[0], VAULTS[1]])
         if chance.random() < 0.05:
             raw = msgspec.Raw(b'{"note":"a.md"}')
-            event: Event = UnknownEvent(
+            event: c.Event = c.UnknownEvent(
                 seq, EventId(f"id-{seq}"), time_at(clock), "ui", vault, kind="zoom_set", data=raw
             )
         else:
@@ -458,9 +437,9 @@ class Traveller:
 @example([(NOTES[0], NOTES[1]), (NOTES[1], NOTES[0]), (NOTES[0], NOTES[2])])
 def test_a_former_path_leads_to_a_note_that_left_it_or_nowhere(moves: list[tuple[NoteId, NoteId]]) -> None:
     travellers = [Traveller(path) for path in NOTES]
-    state = apply(EMPTY, event_of(1, VaultOpened(VAULTS[0], "name", "/path"), vault=VAULTS[0], time=time_at(0)))
+    state = apply(EMPTY, event_of(1, c.VaultOpened(VAULTS[0], "name", "/path"), vault=VAULTS[0], time=time_at(0)))
     for seq, (source, to) in enumerate(moves, start=2):
-        state = apply(state, event_of(seq, NoteRenamed(from_=source, to=to), vault=VAULTS[0], time=time_at(seq)))
+        state = apply(state, event_of(seq, c.NoteRenamed(from_=source, to=to), vault=VAULTS[0], time=time_at(seq)))
         if source == to:
             continue
         if not any(one.at == source for one in travellers):
@@ -479,11 +458,9 @@ def test_a_former_path_leads_to_a_note_that_left_it_or_nowhere(moves: list[tuple
 
 @settings(max_examples=examples(60))
 @given(st.integers(0, 2**32 - 1), st.integers(1, 50), st.booleans())
-def test_events_that_are_folded_together_give_what_they_give_one_by_one(
-    seed: int, length: int, linked: bool
-) -> None:
+def test_events_fold_together_as_one_by_one(seed: int, length: int, linked: bool) -> None:
     events = random_log(seed, 200, (V, W))
-    link = LinkChanged(OriginId("desk"), vaults=(VaultMapping(V, LinkedVaultId("work")),))
+    link = c.LinkChanged(OriginId("desk"), vaults=(VaultMapping(V, LinkedVaultId("work")),))
     state = apply(EMPTY, event_of(0, link, vault=V, time=time_at(0))) if linked else EMPTY
     for begin in range(0, len(events), length):
         together = fold_all(events[begin : begin + length], state)

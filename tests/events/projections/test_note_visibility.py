@@ -109,27 +109,8 @@ def opened(directory: Path, **options: Any) -> Journal:
 def test_a_log_opens_with_what_it_knew_with_and_without_a_snapshot(tmp_path: Path, snapshot_events: int) -> None:
     journal = opened(tmp_path, snapshot_events=snapshot_events)
     record(journal, *map(Action, (c.VaultOpened(V, "Brain", "/home/me/brain"),)))
-    record(
-        journal,
-        *map(
-            Action,
-            (
-                c.NoteShown(A),
-                c.NoteShown(B),
-                c.NoteWithheld(C),
-            ),
-        ),
-    )
-    record(
-        journal,
-        *map(
-            Action,
-            (
-                c.NoteWithheld(B),
-                c.NoteRenamed(C, NoteId("d.md")),
-            ),
-        ),
-    )
+    record(journal, *map(Action, (c.NoteShown(A), c.NoteShown(B), c.NoteWithheld(C))))
+    record(journal, *map(Action, (c.NoteWithheld(B), c.NoteRenamed(C, NoteId("d.md")))))
     expected = {A: SHOWN, B: WITHDRAWN, NoteId("d.md"): WITHHELD}
     assert journal.writer.visibility.of(V) == expected
     if snapshot_events > 2:
@@ -140,9 +121,6 @@ def test_a_log_opens_with_what_it_knew_with_and_without_a_snapshot(tmp_path: Pat
     again = opened(tmp_path)
     assert again.writer.visibility.of(V) == expected
     again.writer.close()
-
-
-# -- leaving the machine --
 
 
 def test_an_export_holds_tombstones_in_the_place_of_findings() -> None:

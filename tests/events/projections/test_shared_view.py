@@ -21,24 +21,16 @@ from workspaced_events.projections.shared_view import shared_view
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.peer_events import (
-    AskedName,
-    Forgetting,
-    LinkMember,
-    Position,
-    Replicate,
-    SharedVault,
-    VaultMapping,
-)
+from workspaced_events.schema import peer_events as p
 
 L, OWN = LinkedVaultId("c" * 32), OriginId("a" * 32)
 SECRET = NoteId("secret.md")
 NOTES = [NoteId(f"{name}.md") for name in "abc"]
 
 
-def linked(replicate: Replicate = "all") -> tuple[c.Data, ...]:
-    mapping = VaultMapping(V, L, replicate)
-    return c.VaultOpened(V, "v", "/v"), c.LinkChanged(OWN, (LinkMember(OWN, "Ann", "desk"),), (mapping,))
+def linked(replicate: p.Replicate = "all") -> tuple[c.Data, ...]:
+    mapping = p.VaultMapping(V, L, replicate)
+    return c.VaultOpened(V, "v", "/v"), c.LinkChanged(OWN, (p.LinkMember(OWN, "Ann", "desk"),), (mapping,))
 
 
 def fold(state: WorkspaceState, *data: Any) -> WorkspaceState:
@@ -101,17 +93,17 @@ def test_what_peers_do_moves_no_sequence_and_costs_unlinked_logs_nothing() -> No
 
 def test_what_others_ask_to_forget_swells_no_message() -> None:
     other = OriginId("b" * 32)
-    members = LinkMember(OWN, "Ann", "desk"), LinkMember(other, "Bob", "laptop")
+    members = p.LinkMember(OWN, "Ann", "desk"), p.LinkMember(other, "Bob", "laptop")
     view = [
-        SharedVault(
+        p.SharedVault(
             LinkedVaultId(f"{vault:032x}"),
-            forgetting=Forgetting(
-                tuple(AskedName(f"{vault:032x}{number:032x}", 2**53) for number in range(ASKS_MAX))
+            forgetting=p.Forgetting(
+                tuple(p.AskedName(f"{vault:032x}{number:032x}", 2**53) for number in range(ASKS_MAX))
             ),
         )
         for vault in range(VAULTS_MAX)
     ]
-    heard = c.RemoteEventsApplied(other, Position(1, 1), 1, True, tuple(view))
+    heard = c.RemoteEventsApplied(other, p.Position(1, 1), 1, True, tuple(view))
     shared = shared_view(fold(EMPTY, c.LinkChanged(OWN, members), heard))
     told = [each.forgetting.heard for each in shared.values() if each.forgetting is not None]
     assert len(told) == VAULTS_MAX and all(told) and sum(map(len, told)) <= HEARD_MAX

@@ -99,19 +99,13 @@ SEARCH_A = c.TemporaryTabOpened(note=NOTES[0], source="search")
         (pinned("a.md"), ["pinned + a.md at 0"]),
         ([*pinned("a.md", "b.md"), c.NotePinned(note=NoteId("c.md"), index=1)], ["pinned + c.md at 1"]),
         ([*pinned("a.md"), c.NoteUnpinned(note=NOTES[0])], ["pinned - a.md", "tab + tab-3 a.md at 0"]),
-        (
-            [*pinned("a.md", "b.md"), c.PinnedNotesReordered((NOTES[1], NOTES[0]))],
-            ["pinned order b.md, a.md"],
-        ),
+        ([*pinned("a.md", "b.md"), c.PinnedNotesReordered((NOTES[1], NOTES[0]))], ["pinned order b.md, a.md"]),
         (
             [*pinned("a.md", "b.md", "c.md", "d.md", "e.md"), c.PinnedNotesReordered(tuple(reversed(NOTES)))],
             ["pinned order e.md, d.md, c.md, b.md and 1 more"],
         ),
         ([SEARCH_A, c.TemporaryTabClosed(tab_id=TabId("tab-2"))], ["tab - tab-2 a.md"]),
-        (
-            [SEARCH_A, c.NoteRenamed(from_=NOTES[0], to=NOTES[1])],
-            ["tab tab-2 b.md: noteId a.md -> b.md"],
-        ),
+        ([SEARCH_A, c.NoteRenamed(from_=NOTES[0], to=NOTES[1])], ["tab tab-2 b.md: noteId a.md -> b.md"]),
         ([c.ActiveNoteSet(note=NOTES[0])], ["active none -> a.md", "recent + a.md"]),
         (
             [c.ActiveNoteSet(note=NOTES[0]), c.ActiveNoteSet(note=NOTES[1])],

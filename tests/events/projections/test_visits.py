@@ -57,26 +57,6 @@ TOOL = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True, "2026-03-01T12:00
 # -- what begins and ends a visit --
 
 
-@pytest.mark.parametrize(
-    ("actions", "expected"),
-    [
-        ([SET_A, c.NotePinned(B), TOOL], [(A, 1, None)]),
-        ([SET_A, SET_A, TOOL, SET_A, SET_B], [(A, 1, 5), (B, 5, None)]),
-        ([SET_A, CLEARED, SET_A], [(A, 1, 2), (A, 3, None)]),
-        ([SET_A, TOOL, c.NoteDeleted(A), SET_B], [(A, 1, 3), (B, 4, None)]),
-        ([SET_A, (V2, SET_B), (V2, CLEARED), c.ActiveNoteSet(None)], [(A, 1, 4)]),
-        ([SET_A, c.VaultSwitched(V2), c.VaultSwitched(V1), SET_A], [(A, 1, 2), (A, 4, None)]),
-        ([SET_A, TOOL, c.VaultClosed(V1)], [(A, 1, 3)]),
-        ([SET_A, STOPPED, STARTED, SET_A], [(A, 1, 2), (A, 4, None)]),
-        ([SET_A, c.NotePinned(B), TOOL, STARTED, TOOL], [(A, 1, 3)]),
-        ([SET_A, SET_B, SET_A, c.NoteRenamed(A, C), SET_A], [(C, 1, 2), (B, 2, 3), (C, 3, 5), (A, 5, None)]),
-        ([SET_A, c.NoteRenamed(A, B), c.NoteDeleted(B)], [(B, 1, 3)]),
-    ],
-)
-def test_a_visit_begins_when_a_note_is_set_and_lasts_until_it_is_left(actions: list[Any], expected: Any) -> None:
-    assert seen(events_of(*actions)) == expected
-
-
 def test_what_a_starting_daemon_appends_first_is_no_sign_of_life() -> None:
     torn = c.LogRecovered("s", 1, 2, 3, "q")
     opened = c.VaultOpened(V2, "v", "/v")
@@ -99,9 +79,7 @@ def test_what_a_starting_daemon_appends_first_is_no_sign_of_life() -> None:
         ([(A, B), (B, A)], (A, A)),
     ],
 )
-def test_renames_in_a_row_lead_to_where_each_note_is_now(
-    renames: list[tuple[NoteId, NoteId]], names: tuple[NoteId, NoteId]
-) -> None:
+def test_renames_in_a_row_lead_on(renames: list[tuple[NoteId, NoteId]], names: tuple[NoteId, NoteId]) -> None:
     events = events_of(SET_A, SET_B, *(c.NoteRenamed(old, new) for old, new in renames))
     assert tuple(note for note, _at, _until in seen(events)) == names
 
@@ -109,13 +87,10 @@ def test_renames_in_a_row_lead_to_where_each_note_is_now(
 # -- how much is remembered --
 
 
-def test_at_most_so_many_visits_are_remembered() -> None:
+def test_at_most_so_many_visits_are_remembered_and_little_more_is_held() -> None:
     events = events_of(*[SET_A, SET_B] * 50)
     found = VisitLog(MemoryLog(events), Bounds(events=1_000, visits=7, slack=3)).visits(V1, 100)
     assert [visit.seq for visit in found] == list(range(94, 101))
-
-
-def test_of_a_long_log_little_more_is_held_than_is_remembered() -> None:
     fold, bounds = visits_from(0), Bounds(events=1_000, visits=7, slack=3)
     for each in events_of(*[SET_A, SET_B] * 50):
         fold.feed([each])
@@ -296,9 +271,7 @@ small = st.builds(
 
 @settings(max_examples=examples(300))
 @given(sessions, small, st.data())
-def test_what_is_kept_is_what_a_fold_of_the_last_events_gives(
-    events: list[Event], bounds: Bounds, data: st.DataObject
-) -> None:
+def test_what_is_kept_is_the_fold_of_the_last(events: list[Event], bounds: Bounds, data: st.DataObject) -> None:
     """However it was read and fed, and whichever sequence is asked for."""
     source = MemoryLog([], page=data.draw(st.integers(1, 20)))
     log = VisitLog(source, bounds)

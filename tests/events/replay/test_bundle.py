@@ -205,13 +205,7 @@ def test_a_bundle_is_a_zip_file_that_other_programs_read(part: Slice) -> None:
     with zipfile.ZipFile(io.BytesIO(bundled(part, [NAME]))) as file:
         assert file.testzip() is None
         assert {entry.date_time for entry in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-        assert set(file.namelist()) == {
-            "manifest.json",
-            "state.json",
-            "visits.json",
-            "log.jsonl",
-            f"blobs/{NAME}",
-        }
+        assert set(file.namelist()) == {"manifest.json", "state.json", "visits.json", "log.jsonl", f"blobs/{NAME}"}
         assert file.read("log.jsonl") == b"".join(export_lines("log-1", part.events))
         manifest = json.loads(file.read("manifest.json"))
     assert manifest == {
@@ -313,9 +307,7 @@ PARTS = ("manifest.json", "state.json", "visits.json", "log.jsonl")
 
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("content", [None, b"", b"\xff", b"null", b"[" * 100_000, b'{"workspaced":"log"}'])
-def test_a_bundle_without_one_of_its_parts_or_with_nonsense_in_it_is_refused(
-    part: Slice, name: str, content: bytes | None
-) -> None:
+def test_a_part_that_is_missing_or_nonsense_is_refused(part: Slice, name: str, content: bytes | None) -> None:
     if name == "state.json" and content is not None and content.startswith(b"{"):
         content = b'{"seq":"1"}'  # every field of a state may be left out
     with pytest.raises((InvalidArgument, LogDamaged)):
@@ -332,9 +324,7 @@ def test_a_bundle_without_one_of_its_parts_or_with_nonsense_in_it_is_refused(
         ("visits.json", "seq", 4),
     ],
 )
-def test_a_manifest_or_a_start_that_does_not_fit_the_log_is_refused(
-    part: Slice, name: str, field: str, value: Any
-) -> None:
+def test_a_manifest_or_start_that_does_not_fit_is_refused(part: Slice, name: str, field: str, value: Any) -> None:
     with pytest.raises(LogDamaged):
         read_whole(remade(bundled(part), {name: changed(lambda found: found.update({field: value}))}))
 

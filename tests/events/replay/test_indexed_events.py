@@ -115,9 +115,7 @@ class TestReadInPages:
 
     @settings(max_examples=examples(60))
     @given(log=logs(), data=st.data())
-    def test_states_and_visits_are_those_of_the_whole(
-        self, form: str, log: list[Event], data: st.DataObject
-    ) -> None:
+    def test_states_and_visits_are_the_wholes(self, form: str, log: list[Event], data: st.DataObject) -> None:
         with stored(form, log) as (source, whole):
             _, folds = indexed(source)
             steps = data.draw(st.integers(0, 30))

@@ -2,6 +2,7 @@
 
 import io
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,22 @@ import pytest
 from support.journals import record
 from support.simulated_disk import SimDisk
 
+from workspaced_events.blobs.durable import blob_path
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
 from workspaced_events.limits import LINE_BYTES_MAX
+from workspaced_events.log.data_directory import BLOBS, LOG
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
+from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
 from workspaced_events.schema.codec import encode_event
@@ -76,12 +81,10 @@ class TestAnExport:
         assert [json.loads(line)["seq"] for line in lines[1:]] == list(range(1, len(events) + 1))
         assert set(json.loads(lines[1])) == {"seq", "id", "time", "source", "vault", "type", "data"}
 
-    def test_reads_back_as_it_was(self, directory: Path) -> None:
+    def test_reads_back_as_it_was_from_anywhere_and_with_blank_lines(self, directory: Path) -> None:
         events = events_in(directory)
         again = list(read_export(export_lines("x", events), "x"))
         assert [encode_event(event) for event in again] == [encode_event(event) for event in events]
-
-    def test_may_begin_anywhere_and_hold_blank_lines(self, directory: Path) -> None:
         events = events_in(directory)[5:9]
         lines = [line for each in export_lines("x", events) for line in (each, b"\n")]
         assert [event.seq for event in read_export(lines, "x")] == [6, 7, 8, 9]
@@ -221,3 +224,23 @@ class TestAReplay:
         assert len(replayed.warnings) == 1
         assert "4 bytes" in replayed.warnings[0]
         assert {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()} == before
+
+
+def test_a_blob_that_cannot_be_read_is_damage_and_not_missing(tmp_path: Path) -> None:
+    name = sha256(b"a text").hexdigest()
+    (tmp_path / LOG).mkdir()
+    (tmp_path / blob_path(BLOBS, name)).mkdir(parents=True)  # whoever runs this may read every file, but no folder
+    with DirectorySource(tmp_path) as source, pytest.raises(LogDamaged, match=f"{name} cannot be read"):
+        source.blob(name)
+
+
+def test_a_file_whose_first_line_does_not_end_is_no_export(tmp_path: Path) -> None:
+    """Such as /dev/zero, of which all memory would not be enough."""
+    export = tmp_path / "log.jsonl"
+    header = b'{%s"workspaced":"log","version":1,"log":"a7b937df6537c7ae"}\n'
+    export.write_bytes(header % b"")
+    with open_source(export) as source:
+        assert source.log_id == "a7b937df6537c7ae"
+    export.write_bytes(header % (b" " * LINE_BYTES_MAX))
+    with pytest.raises(InvalidArgument, match=r"log\.jsonl is no export"):
+        open_source(export)

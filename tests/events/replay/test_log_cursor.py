@@ -87,14 +87,11 @@ def test_what_is_no_moment_of_the_log_is_refused(at: int | str) -> None:
         moments.moment(at)
 
 
-def test_a_time_to_come_is_refused_by_the_clock() -> None:
+def test_a_time_may_have_an_offset_and_is_refused_where_it_is_to_come() -> None:
     moments = LogMoments(MemoryLog([event(1, 1)]), clock=lambda: time_of(30))
     assert moments.moment(time_of(30)).seq == 1
     with pytest.raises(InvalidArgument):
         moments.moment(time_of(31))
-
-
-def test_times_may_have_an_offset_or_none() -> None:
     moments = LogMoments(MemoryLog([event(1, 0), event(2, 60)]))
     for text in ("2026-03-01T12:00:30Z", "2026-03-01 12:00:30", "2026-03-01T14:00:30+02:00"):
         assert moments.moment(text) == Moment(1, time_of(30))

@@ -48,16 +48,13 @@ def test_an_event_is_told_as_a_person_would(data: c.Data, told: str, notes: list
     assert (sentence(event), notes_named(event), who(event)) == (told, notes, "editor")
 
 
-def test_a_call_is_its_clients_and_its_long_arguments_are_cut() -> None:
+def test_a_call_or_a_write_is_its_clients_and_long_arguments_are_cut() -> None:
     event = called(reference="a.md", query="x" * 500, at=3, limit=4)
     assert who(event) == "claude"
     assert notes_named(event) == ["a.md"]
     assert sentence(event).startswith("called read(reference=“a.md”, query=“xxx")
     assert sentence(event).endswith("…, at=3, …), which failed")
     assert len(sentence(event)) < 200
-
-
-def test_a_write_is_its_clients() -> None:
     assert who(EVERY["memory_written"]) == "agent" != EVERY["memory_written"].source
 
 

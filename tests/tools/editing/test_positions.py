@@ -17,12 +17,9 @@ def test_a_column_counts_the_units_of_its_encoding(encoding: Encoding, column: i
     assert positions.offset(Position(1, column)) == offset
 
 
-def test_a_line_ends_with_any_of_three_ends() -> None:
+def test_a_line_ends_with_any_of_three_ends_and_what_lies_beyond_is_the_end() -> None:
     positions = Positions(TEXT)
     assert [positions.line(number) for number in range(5)] == ["a", "𝄞é𝄞b", "last", "", ""]
-
-
-def test_what_lies_beyond_is_the_end() -> None:
     positions = Positions(TEXT)
     assert positions.offset(Position(0, 99)) == 1
     assert positions.offset(Position(99, 0)) == len(TEXT.encode())

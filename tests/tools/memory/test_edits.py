@@ -15,9 +15,7 @@ lines = st.lists(st.text("ab é", max_size=4), max_size=6)
 
 @settings(max_examples=examples(200))
 @given(lines, st.integers(0, 7), lines.filter(bool), st.booleans())
-def test_inserted_lines_stand_after_that_line_and_all_others_stay(
-    before: list[str], line: int, new: list[str], ends: bool
-) -> None:
+def test_lines_are_inserted_after_that_line(before: list[str], line: int, new: list[str], ends: bool) -> None:
     text = "".join(f"{each}\n" for each in before)
     added = "\n".join(new) + "\n" * ends
     if line > len(before):

@@ -22,12 +22,9 @@ def shown(*nodes: Any, edges: Any = ()) -> str | None:
     return canvas_text(json.dumps({"nodes": nodes, "edges": edges}).encode())
 
 
-def test_cards_stand_from_top_to_bottom_then_from_left_to_right() -> None:
+def test_cards_stand_from_top_to_bottom_and_left_to_right_each_below_its_groups_heading() -> None:
     nodes = [card("c", 9, text="third"), card("b", 0, x=5, text="second"), card("a", text="first")]
     assert shown(*nodes) == "first\n\nsecond\n\nthird\n"
-
-
-def test_a_group_is_a_heading_above_its_cards_and_within_a_larger_one() -> None:
     nodes = [card("out", 900, text="outside"), card("in", text="inside")]
     assert shown(*nodes, group("small", 20, "Small"), group("large", 90, "Large")) == (
         "# Large\n\n## Small\n\ninside\n\noutside\n"

@@ -53,9 +53,7 @@ STARS = "".join(f"k{i}: see *a* and R&D at &b\n" for i in range(3)) + "t: |\n" +
     ids=["values", "nothing", "comments", "merge keys", "aliases", "stars in prose"],
 )
 @pytest.mark.parametrize("closing", ["---", "...", "---\n", "...  \n", "---\t\r\nbody\r\n"])
-def test_either_closing_line_ends_it_and_the_body_follows(
-    yaml: str, fields: dict[str, object], closing: str
-) -> None:
+def test_either_closing_line_ends_it(yaml: str, fields: dict[str, object], closing: str) -> None:
     found, body, line = split(f"---\n{yaml}{closing}")
     assert (found, body) == (fields, "body\r\n" if "body" in closing else "")
     assert line == yaml.count("\n") + 3

@@ -5,19 +5,12 @@ import re
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX
 from workspaced_tools.notes import markdown
-from workspaced_tools.notes.markdown import (
-    Link,
-    link_contexts,
-    parse_markdown,
-    title_and_tags,
-    word_count,
-)
+from workspaced_tools.notes.markdown import Link, link_contexts, parse_markdown, title_and_tags, word_count
 from workspaced_tools.notes.note import Note, StatKey
 
 
@@ -161,23 +154,6 @@ def test_the_title_is_the_front_matters_else_the_first_level_one_heading_else_th
     assert note("```\n# code\n```\n#\n").title == "The Plan"
     assert note("", "x.MD").title == "x"
     assert "\n" not in note('---\ntitle: "a\\nb"\n---\n').title
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *["[[", "[", "[a](", "`", "![[", "[[a|", "[[a]]", "[[a\n", "$", "$$", "<", "<!--", "*a **", "> ", "- "],
-        *["]]", "#", "#a ", "# a\n", "[a]: b\n", "![", "[](a.md)", "![a](a.md)", "\\`", "[^", "é", "&#", "|a"],
-        *["a`` "],
-    ],
-)
-def test_hostile_bodies_take_linear_time(unit: str) -> None:
-    def seconds(length: int) -> float:
-        body = unit * (length // len(unit))
-        return thread_seconds(lambda: (parse_markdown(body), word_count(body)))
-
-    assert grows_linearly(seconds, 50_000, 200_000)
 
 
 @example(["# ", "é ", "\n", "# ", "#t"])

@@ -101,7 +101,7 @@ def test_an_unknown_heading_or_block_is_an_error_with_the_outline(ask: Call, fra
     assert "outline" in result["message"]
     assert result["data"]["note"] == {"id": "n.md", "title": "One"}
     assert [each["title"] for each in result["data"]["outline"]] == [
-        *["One", "Deep", "Deeper", "Next", "Two", "Deep"],
+        *["One", "Deep", "Deeper", "Next", "Two", "Deep"]
     ]
     assert result["data"]["outline"][1] == {"level": 2, "title": "Deep", "line": 7}
     assert result["data"]["outlineTotal"] == 6
@@ -161,8 +161,6 @@ def test_nested_headings_lead_down() -> None:
             assert found is not None and next(line for line in found.split("\n") if line.isdigit()) == number
     assert [section_of(NESTED, each) for each in ("B#A", "A#B#C#D", "A#B#C#D#E#F#G#H")] == [None] * 3
 
-
-# -- blocks --
 
 BLOCKS = """para one
 para two ^p1
@@ -236,15 +234,10 @@ para ^twice
         (".*", None, None),
     ],
 )
-def test_a_block_is_its_paragraph_item_table_or_the_block_before(
-    block: str, first: str | None, last: str | None
-) -> None:
+def test_a_block_is_what_its_id_stands_behind(block: str, first: str | None, last: str | None) -> None:
     found = section_of(BLOCKS, f"^{block}")
     lines = found.rstrip("\n").split("\n") if found is not None else [None]
     assert (lines[0], lines[-1]) == (first, last)
-
-
-# -- any text --
 
 
 @settings(max_examples=examples(300))

@@ -60,9 +60,7 @@ def open_fence(text: str) -> bool:
 
 
 @pytest.mark.parametrize(("at", "counts"), [(70, False), (71, True), (100, True), (101, False)])
-def test_a_sentence_or_paragraph_that_ends_counts_only_beyond_seventy_percent_of_the_room(
-    at: int, counts: bool
-) -> None:
+def test_an_end_of_a_sentence_counts_only_beyond_seventy_percent(at: int, counts: bool) -> None:
     text = "a" * (at - 1) + ". " + "b" * 500
     assert truncate(text, LIMIT_AT_SPACE).text == (text[:at] if counts else text[:ROOM]) + " " + MARKER
     text = "a" * at + "\n\n" + "b" * 500

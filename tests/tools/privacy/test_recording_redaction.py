@@ -251,8 +251,6 @@ def blob_text(part: Slice, name: str) -> str:
     return content.decode()
 
 
-# -- any session --
-
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("publish"), st.lists(sessions.actions, min_size=1, max_size=3)),

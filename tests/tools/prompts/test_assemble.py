@@ -1,4 +1,7 @@
-"""What the model is sent: the order of things, what ends the user's words, and what cannot be assembled."""
+"""What the model is sent: the order of things, what ends the user's words, what cannot be assembled, and the
+manifest."""
+
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -11,11 +14,9 @@ from workspaced_events.projections.conversations import Message
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.prompts.assembly.assemble import add_words, assemble
-from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined, message_text
+from workspaced_tools.prompts.assembly.layers import L1_CHANGED, L2_CHANGED, LayerBuilder, joined, message_text
 from workspaced_tools.prompts.model.token_estimate import Estimator
-from workspaced_tools.prompts.model.types import Artifact, Block, ChatMessage, Provided
-
-# -- what the model is sent --
+from workspaced_tools.prompts.model.types import Artifact, Block, ChatMessage, Policy, Provided
 
 
 def test_all_kinds_of_a_turns_context_stand_in_one_order() -> None:
@@ -52,9 +53,6 @@ def test_all_kinds_of_a_turns_context_stand_in_one_order() -> None:
     assert places == sorted(places)
 
 
-# -- where pins go --
-
-
 def test_where_there_are_only_carriers_pins_come_before_all_else() -> None:
     chat = Talk()
     chat.answer("", "one")
@@ -70,9 +68,6 @@ def test_where_there_are_only_carriers_pins_come_before_all_else() -> None:
     assert last[2].text == "And this."
 
 
-# -- what cannot be assembled --
-
-
 def test_a_turn_of_another_conversation_or_version_or_of_no_message_is_refused() -> None:
     chat = Talk()
     turn = chat.turn(chat.say("1"))
@@ -84,8 +79,6 @@ def test_a_turn_of_another_conversation_or_version_or_of_no_message_is_refused()
         with pytest.raises(ArgumentInvalid):
             assemble(chat.now, wrong, chat.texts)
 
-
-# -- the user's words --
 
 words = st.text(alphabet="ab \n", max_size=12)
 
@@ -107,9 +100,6 @@ def test_whatever_is_said_the_instruction_ends_the_words(said: str, composer: st
     assert joined(sheet.segments) == "\n\n".join(filter(None, (said.strip(" \n"), composer.strip(" \n"))))
 
 
-# -- the text of a layer --
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -129,3 +119,71 @@ def test_whatever_is_said_the_instruction_ends_the_words(said: str, composer: st
 def test_all_that_is_sent_of_a_message_is_in_its_layers_text(other: ChatMessage) -> None:
     texts = {message_text(ChatMessage("user", (Block("text", "a"),))), message_text(other)}
     assert len(texts) == 2
+
+
+def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
+    chat = Talk(system="S", memory=" ", tools="[]")
+    chat.policy = Policy(each_turn=True)
+    chat.ask("1", chat.read("old.md", "Old."))
+    chat.answer("", "unanswered")
+    envelope = chat.ask(
+        "2",
+        chat.read("old.md", "Old."),
+        chat.read("new.md", "New."),
+        chat.read("x.png", "bytes", kind="image", media_type="image/png"),
+        chat.read("x.pdf", "bytes", kind="pdf", media_type="application/pdf"),
+        Artifact("note", "gone.md", "Gone", failed="NOTE_NOT_FOUND"),
+        chat.read("new.md", "New."),
+        provided=(
+            chat.provided("pin", "Pinned."),
+            chat.provided("blank", " \n"),
+            Provided("none", "folder"),
+            Provided("broken", "note", failed="NOTE_NOT_FOUND"),
+        ),
+    )
+    records = {
+        (each.layer[:2], each.id, each.kind, each.state, each.why)
+        for each in envelope.manifest.entries
+        if each.kind != "frame" and each.kind != "tool_call"
+    }
+    assert records == {
+        ("L1", "system", "section", "full", "section"),
+        ("L1", "memory", "section", "empty", "section"),
+        ("L2", "old.md", "note", "full", "library"),
+        ("L3", "old.md", "note", "reference", "attached"),
+        ("L3", "new.md", "note", "full", "attached"),
+        ("L3", "new.md", "note", "dropped", "duplicate"),
+        ("L3", "x.png", "image", "full", "attached"),
+        ("L3", "x.pdf", "pdf", "failed", "attached"),
+        ("L3", "gone.md", "note", "failed", "attached"),
+        ("L3", "pin", "text", "full", "pinned"),
+        ("L3", "blank", "text", "empty", "pinned"),
+        ("L3", "none", "folder", "empty", "pinned"),
+        ("L3", "broken", "note", "failed", "pinned"),
+        ("L4", "m1", "message", "full", "history"),
+        ("L4", "old.md", "note", "elided", "fold"),
+        ("L4", "m2", "message", "full", "history"),
+        ("L4", "m3", "message", "dropped", "filtered"),
+        ("L5", "m4", "query", "full", "query"),
+    }
+    assert max(Counter((each.layer, each.id, each.state) for each in envelope.manifest.entries).values()) == 1
+
+
+def test_a_first_layer_that_changed_without_a_cause_in_the_log_is_warned_of() -> None:
+    chat = Talk()
+    chat.ask("1")
+    [section] = chat.now.settings.sections
+    chat.blobs[section.text_sha256] = b"What no event tells of."
+    assert chat.ask("2").manifest.warnings == (L1_CHANGED,)
+
+
+def test_a_library_that_does_not_begin_as_before_is_warned_of() -> None:
+    chat = Talk()
+    chat.policy = Policy(each_turn=True)
+    chat.ask("1", chat.read("a.md", "A."), chat.read("b.md", "B."))
+    chat.ask("2")
+    message = chat.say("3")
+    turn = chat.turn(message)
+    lost = replace(chat.now, library=chat.now.library[1:])
+    assert assemble(lost, turn, chat.texts).envelope.manifest.warnings == (L2_CHANGED,)
+    assert assemble(chat.now, turn, chat.texts).envelope.manifest.warnings == ()

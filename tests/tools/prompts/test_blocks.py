@@ -45,9 +45,7 @@ def closings(block: str) -> list[str]:
 
 
 @given(kind=st.sampled_from(KINDS), path=texts, title=texts, text=texts, replaces=st.booleans())
-def test_a_block_is_closed_once_by_itself_and_gives_its_text_back(
-    kind: str, path: str, title: str, text: str, replaces: bool
-) -> None:
+def test_a_block_gives_its_text_back(kind: str, path: str, title: str, text: str, replaces: bool) -> None:
     block = artifact_block(Artifact(kind, path or "x", title), text, above="older" if replaces else "nothing")  # type: ignore[arg-type]
     name = block.partition(">")[0][1:]
     assert closings(block).count(f"</{name}>") == 1

@@ -6,9 +6,7 @@ import pytest
 from support.conversation import ConversationLog
 
 from workspaced_events.ids import ConversationId, MessageId
-from workspaced_events.projections.conversations import (
-    PROMPTS_MAX,
-)
+from workspaced_events.projections.conversations import PROMPTS_MAX
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.ports.manifest import Manifest
 from workspaced_tools.prompts.audit import cache_accounting as account_of
@@ -244,14 +242,11 @@ def common(one: Envelope, two: Envelope) -> int:
     return account_of.common_tokens(one, two, same_tools=True) - TOOLS
 
 
-def test_common_tokens_end_where_the_texts_part() -> None:
+def test_common_tokens_end_where_the_texts_part_and_tools_come_first() -> None:
     long = "word " * 400
     assert common(envelope(long), envelope(long)) == 500
     assert common(envelope(long, "x"), envelope(long, "y")) == 500
     assert common(envelope(f"{long}a"), envelope(f"{long}b")) == 500
     assert common(envelope(f"a{long}"), envelope(f"b{long}")) == 0
     assert common(envelope(), envelope(long)) == 0
-
-
-def test_tools_come_first_so_that_others_leave_nothing_in_common() -> None:
     assert account_of.common_tokens(envelope("same"), envelope("same"), same_tools=False) == 0

@@ -18,13 +18,10 @@ def unserved(state: WorkspaceState) -> View:
     return shared_view(state, "2026-03-01T12:00:00.000000Z", None, level="all", withheld=lambda _note: False)
 
 
-def test_it_names_the_vault_and_says_how_notes_are_called() -> None:
+def test_it_names_the_vault_if_there_is_one_and_says_how_notes_are_called() -> None:
     text = environment(view_of("Brain"))
     assert '"Brain"' in text and "`folder/note.md`" in text and "[[name#heading]]" in text
     assert text == text.strip() and "/home" not in text
-
-
-def test_without_a_vault_there_is_none() -> None:
     assert environment(unserved(WorkspaceState())) == ""
 
 

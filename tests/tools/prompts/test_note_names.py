@@ -23,9 +23,7 @@ from workspaced_tools.prompts.model.note_names import NoteNames, notes_of
         ("tool_result", "a.md", set(), set()),
     ],
 )
-def test_the_id_of_what_is_attached_names_notes_by_its_kind(
-    kind: str, name: str, notes: set[str], perhaps: set[str]
-) -> None:
+def test_an_id_names_notes_by_its_kind(kind: str, name: str, notes: set[str], perhaps: set[str]) -> None:
     """Perhaps it names others as well: what is a folder's or a heading's name cannot be told from the id."""
     found = notes_of(kind, name)
     assert found.notes == notes and found.perhaps >= perhaps

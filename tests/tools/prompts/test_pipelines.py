@@ -58,9 +58,6 @@ def test_a_skill_stays_before_the_words_of_its_turn_and_where_its_text_is_gone_i
     assert [each.state for each in w.entries(summed_up, "baking")] == ["failed"]
 
 
-# -- side by side --
-
-
 def test_a_compression_in_between_costs_a_chat_neither_cache_nor_a_warning(make_chat: MakeChat) -> None:
     chat = make_chat(promotion="each_turn")
     chat.turn("First.", "a.md")

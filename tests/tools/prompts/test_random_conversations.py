@@ -328,6 +328,9 @@ def is_whole(made: Assembled) -> None:
         assert layer.text == "\n\n".join(segment.text for segment in layer.segments)
         assert all(segment.text and segment.text.strip(" \t\r\n") == segment.text for segment in layer.segments)
         assert layer.hash == sha256(layer.text.encode()).hexdigest() == getattr(envelope.hashes, layer.id)
+    assert [(each.id, each.hash) for each in envelope.manifest.layers] == [
+        (each.id, each.hash) for each in envelope.layers
+    ]
     joined = "\n\n".join(layer.text for layer in envelope.layers if layer.text)
     assert envelope.combined_hash == sha256(joined.encode()).hexdigest()
     assert w.system(made).startswith(w.layer_text(made, "L1_SYSTEM"))

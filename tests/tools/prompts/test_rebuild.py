@@ -21,11 +21,7 @@ from workspaced_events.schema.catalogue import Event, PromptAssembled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.audit.rebuild import checked
-from workspaced_tools.prompts.audit.sent_prompts import (
-    manifest_of,
-    read_prompt_history,
-    rebuild_prompts,
-)
+from workspaced_tools.prompts.audit.sent_prompts import manifest_of, read_prompt_history, rebuild_prompts
 from workspaced_tools.prompts.model.stored_texts import inputs_of, texts_in
 from workspaced_tools.prompts.sources.search_block import Document
 from workspaced_tools.replay.verify import Outcome, Rebuilt, Verified, verify
@@ -126,9 +122,6 @@ def test_what_the_log_does_not_hold_is_said_to_be_missing(log: Log) -> None:
             found.sent(about, wrong)
     with pytest.raises(InvalidArgument):
         found.conversation("nothing")
-
-
-# -- not the same --
 
 
 @pytest.mark.parametrize("layer", LAYERS)

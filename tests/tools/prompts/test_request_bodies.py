@@ -218,9 +218,7 @@ def holds_every_text(shaped: RenderedBody, envelope: Envelope) -> None:
     data=st.data(), family=st.sampled_from([*SHAPES]), provider=st.sampled_from(["openai", "anthropic", "google"])
 )
 @settings(max_examples=examples(200))
-def test_any_conversation_becomes_a_body_that_its_provider_takes(
-    data: st.DataObject, family: str, provider: str
-) -> None:
+def test_providers_take_the_body_of_any_conversation(data: st.DataObject, family: str, provider: str) -> None:
     chat = data.draw(talks())
     message = data.draw(st.sampled_from(list(chat.now.messages)))
     conversation = replace(chat.now, settings=replace(chat.now.settings, provider=provider))

@@ -63,9 +63,7 @@ def test_a_file_with_the_name_of_a_built_in_template_is_an_error(tmp_path: Path)
 
 
 @pytest.mark.parametrize("content", [b"x" * (64 * 1024 + 1), b"\xff", None])
-def test_a_file_that_is_too_large_or_no_text_or_a_folder_is_an_error(
-    content: bytes | None, tmp_path: Path
-) -> None:
+def test_a_large_file_one_of_bytes_and_a_folder_are_errors(content: bytes | None, tmp_path: Path) -> None:
     file = tmp_path / "mine.json.jinja"
     if content is None:
         file.mkdir()
@@ -73,9 +71,6 @@ def test_a_file_that_is_too_large_or_no_text_or_a_folder_is_an_error(
         file.write_bytes(content)
     with pytest.raises(UnknownShape):
         template_named("mine", tmp_path)
-
-
-# -- what they are rendered over --
 
 
 def test_a_template_sees_the_request() -> None:

@@ -70,9 +70,7 @@ def test_each_provider_s_report_gives_the_same_numbers(family: str, report: dict
         ("gemini", {**SNAKE, "thoughts_token_count": "many"}, "thoughts_token_count"),
     ],
 )
-def test_a_wrong_count_is_an_error_that_names_field_and_family(
-    family: str, report: dict[str, Any], field: str
-) -> None:
+def test_a_wrong_count_names_field_and_family(family: str, report: dict[str, Any], field: str) -> None:
     with pytest.raises(ArgumentInvalid) as error:
         counted(report, family)
     assert f"`{field}`" in error.value.message and family in error.value.message

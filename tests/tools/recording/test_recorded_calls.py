@@ -16,10 +16,7 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.recording.format import Recording
-from workspaced_tools.recording.recorded_calls import (
-    listed,
-    recorded_call,
-)
+from workspaced_tools.recording.recorded_calls import listed, recorded_call
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run

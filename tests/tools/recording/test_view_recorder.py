@@ -30,33 +30,9 @@ from workspaced_events.projections.workspace_state import (
 )
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.notes.note import Note
+from workspaced_tools.ports import questions as q
 from workspaced_tools.ports.asking import VaultPort
 from workspaced_tools.ports.history import HistoryPort, PastPort, VersionAt
-from workspaced_tools.ports.questions import (
-    Images,
-    Incoming,
-    IndexState,
-    LinesChanged,
-    LinkTargets,
-    ManifestOf,
-    Members,
-    Names,
-    NamesLike,
-    NoteCount,
-    Outline,
-    Overview,
-    Question,
-    Read,
-    Resolve,
-    ResolveFrom,
-    Search,
-    SharedBy,
-    SharingTags,
-    Similar,
-    UseMemory,
-    VersionOf,
-    Visits,
-)
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.recording.format import read_recording, shown_of
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
@@ -87,50 +63,47 @@ STATE = VaultState(former={NoteId("old.md"): NoteId("a.md")})
 
 A = NoteId("a.md")
 GONE = NoteId("gone.md")
-QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
-    Read: [Read(NOTES), Read([]), Read([NoteId("folder.md"), NoteId("link.md"), A, A])],
-    Resolve: [
-        Resolve(each)
+QUESTIONS: dict[type[q.Question[Any]], list[q.Question[Any]]] = {
+    q.Read: [q.Read(NOTES), q.Read([]), q.Read([NoteId("folder.md"), NoteId("link.md"), A, A])],
+    q.Resolve: [
+        q.Resolve(each)
         for each in (
             *("a.md", "alpha", "Twin", "[[b#Beta|x]]", "old.md", "Alpa", "nothing like"),
             *("../x.md", "/etc/passwd", "  ", "\0"),
         )
     ],
-    ResolveFrom: [
-        ResolveFrom(each, source)
+    q.ResolveFrom: [
+        q.ResolveFrom(each, source)
         for each in ("b", "[[Twin]]", "[[b#Beta|x]]", "[a](a.md)", "[[#A]]", "nothing like", "../a", "\0")
         for source in ("a.md", "two/Twin", "old.md", "gone.md", "../x.md")
     ],
-    LinkTargets: [
-        LinkTargets(A, ["b", "Nowhere", "one/Twin.md"]),
-        LinkTargets(GONE, []),
+    q.LinkTargets: [q.LinkTargets(A, ["b", "Nowhere", "one/Twin.md"]), q.LinkTargets(GONE, [])],
+    q.Images: [q.Images(NoteId("pictures.md")), q.Images(A), q.Images(GONE)],
+    q.Outline: [q.Outline(NoteId("code/f.py")), q.Outline(NoteId("code/data.bin")), q.Outline(A), q.Outline(GONE)],
+    q.Incoming: [q.Incoming(A, 1), q.Incoming(A, 100), q.Incoming(GONE, 5)],
+    q.Names: [q.Names(NOTES), q.Names([])],
+    q.NamesLike: [q.NamesLike("b", 5), q.NamesLike("", 3)],
+    q.Search: [
+        q.Search(SearchQuery("zebra", 2)),
+        q.Search(SearchQuery("zebra", 10, among=(A,), tags=("x",), folder="one", names_only=True)),
+        q.Search(SearchQuery("\0 * AND", 10)),
     ],
-    Images: [Images(NoteId("pictures.md")), Images(A), Images(GONE)],
-    Outline: [Outline(NoteId("code/f.py")), Outline(NoteId("code/data.bin")), Outline(A), Outline(GONE)],
-    Incoming: [Incoming(A, 1), Incoming(A, 100), Incoming(GONE, 5)],
-    Names: [Names(NOTES), Names([])],
-    NamesLike: [NamesLike("b", 5), NamesLike("", 3)],
-    Search: [
-        Search(SearchQuery("zebra", 2)),
-        Search(SearchQuery("zebra", 10, among=(A,), tags=("x",), folder="one", names_only=True)),
-        Search(SearchQuery("\0 * AND", 10)),
+    q.Members: [
+        q.Members("one", None, 9),
+        q.Members("", "X", 1),
+        q.Members(None, "rare", 9),
+        q.Members("two", "x", 9),
+        q.Members("none", None, 9),
     ],
-    Members: [
-        Members("one", None, 9),
-        Members("", "X", 1),
-        Members(None, "rare", 9),
-        Members("two", "x", 9),
-        Members("none", None, 9),
-    ],
-    Similar: [Similar(A, 5), Similar(GONE, 5)],
-    SharingTags: [SharingTags(A, 5), SharingTags(GONE, 5)],
-    Overview: [Overview(0), Overview(10)],
-    NoteCount: [NoteCount()],
-    IndexState: [IndexState()],
+    q.Similar: [q.Similar(A, 5), q.Similar(GONE, 5)],
+    q.SharingTags: [q.SharingTags(A, 5), q.SharingTags(GONE, 5)],
+    q.Overview: [q.Overview(0), q.Overview(10)],
+    q.NoteCount: [q.NoteCount()],
+    q.IndexState: [q.IndexState()],
 }
 """Of each kind of question to a vault: some."""
-OF_THE_LOG = {Visits, VersionOf, LinesChanged, ManifestOf, SharedBy}
-TO_THE_MEMORY = {UseMemory}
+OF_THE_LOG = {q.Visits, q.VersionOf, q.LinesChanged, q.ManifestOf, q.SharedBy}
+TO_THE_MEMORY = {q.UseMemory}
 """Recorded and replayed in tests/workspaced/memory/test_memory_log.py."""
 
 
@@ -152,15 +125,11 @@ class Kept:
 
 
 def recorder_over(
-    vault: Any = None,
-    history: HistoryPort | None = None,
-    past: PastPort | None = None,
-    level: Sharing = "all",
+    vault: Any = None, history: HistoryPort | None = None, past: PastPort | None = None, level: Sharing = "all"
 ) -> ViewRecorder:
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
     return ViewRecorder(
-        shared_view(state, NOW, vault, history, past, level=level, withheld=lambda _note: False),
-        state,
+        shared_view(state, NOW, vault, history, past, level=level, withheld=lambda _note: False), state
     )
 
 
@@ -176,7 +145,7 @@ def folder(make_vault: Callable[..., Folder]) -> Folder:
 def test_images_are_counted_as_texts_are_and_kept_under_their_hash(folder: Folder) -> None:
     recorder = recorder_over(folder)
     for _ in range(2):
-        recorder.view.vault.ask(Images(NoteId("pictures.md")))
+        recorder.view.vault.ask(q.Images(NoteId("pictures.md")))
     assert recorder.texts_bytes() == recorder.texts_bytes(new=True) == 2 * len(images.png())
     kept = Kept()
     recorded(recorder, "agent", kept.keep)
@@ -187,7 +156,7 @@ def test_images_are_counted_as_texts_are_and_kept_under_their_hash(folder: Folde
 
 
 def test_every_question_is_asked_here_and_a_recording_knows_the_form_of_its_answer() -> None:
-    every = set(Question.__subclasses__())
+    every = set(q.Question.__subclasses__())
     assert every == set(QUESTIONS) | OF_THE_LOG | TO_THE_MEMORY
     assert {each.name for each in every} == set(ANSWER_TYPES)
 
@@ -204,7 +173,7 @@ def test_a_recording_answers_as_the_vault_did(folder: Folder, level: Sharing) ->
         assert level == "all" or not kept.blobs  # no text
 
 
-def outcome(vault: VaultPort, question: Question[Any]) -> Any:
+def outcome(vault: VaultPort, question: q.Question[Any]) -> Any:
     """The answer, or what is raised, with everything that tells one from another."""
     try:
         return plain(vault.ask(question))
@@ -233,13 +202,12 @@ def test_a_recording_gives_the_visits_that_were_shared(visits: list[Visit], gone
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
     withheld = {f"{name}.md" for name in gone}
     recorder = ViewRecorder(
-        shared_view(state, NOW, None, Visited(visits), level="all", withheld=withheld.__contains__),
-        state,
+        shared_view(state, NOW, None, Visited(visits), level="all", withheld=withheld.__contains__), state
     )
-    shared = recorder.view.vault.ask(Visits())
+    shared = recorder.view.vault.ask(q.Visits())
     [exchange] = read_recording(recorded(recorder, "agent", Kept().keep), "it").asked
     assert all(f'"{note}"'.encode() not in bytes(exchange.answer) for note in withheld)
-    assert list(RecordedVault(Kept().answers(recorder), visits).ask(Visits())) == list(shared)
+    assert list(RecordedVault(Kept().answers(recorder), visits).ask(q.Visits())) == list(shared)
 
 
 # -- what is raised --
@@ -261,7 +229,7 @@ class Raising:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def ask(self, question: Question[Any], state: VaultState, _least: Any = None) -> Any:
+    def ask(self, question: q.Question[Any], state: VaultState, _least: Any = None) -> Any:
         raise self._error
 
 
@@ -269,21 +237,19 @@ def test_an_error_of_ours_is_raised_again_as_it_was() -> None:
     for kind in error_classes():
         error = kind("What is wrong", hint="What to do.", candidates=[{"id": "a.md", "n": 1}], seq=3)
         recorder = recorder_over(Raising(error))
-        told = outcome(recorder.view.vault, NoteCount())
+        told = outcome(recorder.view.vault, q.NoteCount())
         again = RecordedVault(Kept().answers(recorder))
-        assert outcome(again, NoteCount()) == told == (kind, error.message, error.hint, error.details)
+        assert outcome(again, q.NoteCount()) == told == (kind, error.message, error.hint, error.details)
 
 
 def test_of_other_errors_only_that_there_was_one_is_kept() -> None:
     recorder = recorder_over(Raising(ValueError("/home/someone/secret.md")))
     with pytest.raises(ValueError, match="secret"):
-        recorder.view.vault.ask(NoteCount())
+        recorder.view.vault.ask(q.NoteCount())
     assert b"secret" not in recorded(recorder, "agent", Kept().keep)
     with pytest.raises(Exception, match="ValueError"):
-        RecordedVault(Kept().answers(recorder)).ask(NoteCount())
+        RecordedVault(Kept().answers(recorder)).ask(q.NoteCount())
 
-
-# -- the texts --
 
 versions = st.one_of(
     st.binary(max_size=200),
@@ -306,11 +272,11 @@ def test_any_file_is_read_again_as_it_was(content: bytes) -> None:
         vault = Folder(place, clock_ns=lambda: time.time_ns() + LATER_NS)
         try:
             recorder = recorder_over(vault)
-            told = plain(recorder.view.vault.ask(Read([A])))
+            told = plain(recorder.view.vault.ask(q.Read([A])))
         finally:
             vault.close()
     again = RecordedVault(Kept().answers(recorder))
-    assert plain(again.ask(Read([A]))) == told
+    assert plain(again.ask(q.Read([A]))) == told
 
 
 # -- the state, as far as it was shown --
@@ -337,9 +303,7 @@ def vault_states(draw: st.DrawFn) -> VaultState:
 
 
 @given(vault_states(), st.frozensets(ids), st.sampled_from(("all", "names")))
-def test_the_shared_state_is_made_again_of_positions(
-    sub: VaultState, withheld: frozenset[NoteId], level: Sharing
-) -> None:
+def test_the_state_is_made_of_positions(sub: VaultState, withheld: frozenset[NoteId], level: Sharing) -> None:
     vaults = {V: Vault(V, "Brain", "/somewhere", True)}
     state = WorkspaceState(7, V, vaults, {V: sub, VaultId("other"): STATE}, sharing={"x": "names"})
     view = shared_view(state, NOW, None, level=level, withheld=withheld.__contains__)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.client_view import Visited
 from support.gate import NonBlockingVault
 from support.profiles import examples
 
@@ -63,18 +64,6 @@ VISITS = [
     Visit(NoteId("private.md"), 2, "2026-03-01T11:00:00.000000Z", "2026-03-01T11:30:00.000000Z"),
     Visit(NoteId("b.md"), 3, "2026-03-01T11:30:00.000000Z", None),
 ]
-
-
-class Visited:
-    """A `HistoryPort`."""
-
-    def __init__(self, visits: Sequence[Visit] | Exception) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        if isinstance(self._visits, Exception):
-            raise self._visits
-        return self._visits
 
 
 class World:
@@ -189,8 +178,6 @@ def test_a_call_that_no_tool_was_run_for_is_refused_again(world: World, error: T
     payload = payload_of(refusal(error, 7))
     assert world.again(called_of("get_current_note", {}, payload), refused(raised(error), "agent")) == payload
 
-
-# -- arguments of every kind --
 
 values = st.recursive(
     st.none()

@@ -221,9 +221,7 @@ def test_notes_are_not_counted_as_before_once_one_came(world: Any) -> None:
 
 
 @pytest.mark.parametrize("change", ["write", "delete"])
-def test_an_answer_about_the_vault_is_of_no_use_once_a_note_is_known_to_be_another(
-    world: Any, change: str
-) -> None:
+def test_an_answer_is_of_no_use_once_a_note_is_another(world: Any, change: str) -> None:
     world.recorded_call("get_note_by_reference", reference="a.md")
     asked = world.recorded_call("search_workspace", query="zebra")
     later = world.append(c.NotePinned(NoteId("b.md")))

@@ -68,9 +68,7 @@ def test_nor_more_bytes_of_them(world: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert 10 <= len(counted.asked) <= 12
 
 
-def test_it_looks_at_no_more_events_than_its_bound_and_says_how_far_it_came(
-    world: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_looks_at_so_many_events_and_says_so(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backward_scan, "SCAN_EVENTS_MAX", 20)
     many_calls(world, 100)
     message = looked_for(world, Recordings(world.blobs.get))
@@ -102,9 +100,7 @@ def test_a_question_reads_no_more_recordings_than_its_bound_and_says_how_far_it_
         assert len(counted.asked) == 50
 
 
-def test_an_answer_that_names_what_is_withheld_fails_in_the_words_of_one_that_was_never_given(
-    world: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_names_the_withheld_fails_as_never_given(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(past_facts, "RECORDINGS_READ_MAX", 50)
     many_calls(world, 100)
 

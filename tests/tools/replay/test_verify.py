@@ -67,9 +67,6 @@ def blob_file(data: Path, name: str | None) -> Path:
     return data / "served" / name[:2] / name
 
 
-# -- nothing changed --
-
-
 def test_what_was_served_is_answered_again(data: Path) -> None:
     found = verified(data)
     assert [each.called.tool for each in found] == [tool for tool, _ in CALLS]
@@ -203,8 +200,6 @@ def too_long_ago(*_args: Any) -> Any:
 
     raise StateNotRetained
 
-
-# -- visits, while a log streams by --
 
 _data = st.one_of(
     st.builds(c.ActiveNoteSet, st.sampled_from([NoteId("a.md"), NoteId("b.md"), NoteId("c.md")])),

@@ -207,14 +207,9 @@ def test_a_client_that_is_shown_names_learns_no_size_and_no_place(held: Held) ->
     assert not any(each.bytes or each.tokens or each.hash for each in shown.layers)
 
 
-# -- recorded, and at other moments --
-
-
 @pytest.mark.parametrize("level", ["all", "names"])
 @pytest.mark.parametrize("arguments", [{}, {"message": "m3"}, {"conversation": "no"}, {"message": "no"}])
-def test_a_call_made_again_answers_the_same_and_its_recording_tells_of_nothing_withheld(
-    held: Held, arguments: Json, level: Sharing
-) -> None:
+def test_a_call_made_again_tells_of_nothing_withheld(held: Held, arguments: Json, level: Sharing) -> None:
     held.private = {DIARY}
     state = held.world.state
     recorder = ViewRecorder(held.view(level), state)

@@ -59,9 +59,7 @@ def test_active_pins_tabs_and_recents_are_shown_by_name(ask: Call, make_state: M
     assert "lastUpdated" not in data
 
 
-def test_a_client_that_is_shown_names_learns_no_time_and_no_place(
-    make_world: Callable[..., Any], call: Call
-) -> None:
+def test_who_is_shown_names_learns_no_time_and_no_place(make_world: Callable[..., Any], call: Call) -> None:
     data = call(TOOL, make_world(FILES, level="names", active="b.md").view())["data"]
     assert "lastModified" not in data["activeNote"] and "path" not in data["vaultInfo"]
 

@@ -87,12 +87,7 @@ def test_of_an_empty_workspace_everything_is_there_and_empty(ask: Call) -> None:
     assert result["data"] == {
         "counts": {
             "inVault": {"notes": 0, "links": 17},
-            "inWorkspace": {
-                "pinnedCount": 0,
-                "temporaryTabsCount": 0,
-                "recentNotes": 0,
-                "missingNotes": 0,
-            },
+            "inWorkspace": {"pinnedCount": 0, "temporaryTabsCount": 0, "recentNotes": 0, "missingNotes": 0},
             "inPinsAndActiveNote": {"brokenLinks": 0, "ambiguousLinks": 0},
             "inHistory": {"visits": 0, "visitedNotes": 0},
         },
@@ -138,9 +133,7 @@ def test_a_file_of_an_impossible_time_is_listed_without(ask: Call, ns: int) -> N
     assert "at" not in changed
 
 
-def test_broken_and_ambiguous_links_of_pins_and_the_active_note_are_open_questions(
-    ask: Call, make_state: MakeState
-) -> None:
+def test_broken_and_ambiguous_links_are_open_questions(ask: Call, make_state: MakeState) -> None:
     files = {
         "a.md": "---\nx: 1\n---\n# Alpha\n[[b]] [[nowhere]] [[twin]]\n\n[[Nowhere|again]] [md](missing.md)\n",
         "b.md": "[[nowhere]] `[[code]]` [web](https://example.org) [[#own]]",
@@ -185,9 +178,7 @@ def test_while_the_index_is_built_no_link_is_called_broken(ask: Call, make_state
     assert any("still being built" in warning for warning in result["warnings"])
 
 
-def test_a_client_that_is_shown_names_only_gets_nothing_that_stands_in_a_note(
-    ask: Call, make_state: MakeState
-) -> None:
+def test_who_is_shown_names_gets_nothing_out_of_a_note(ask: Call, make_state: MakeState) -> None:
     state = make_state(active="a.md", pins=("a.md", "gone.md"))
     result = ask({"a.md": "# Alpha\n[[nowhere]] [[twin]] #tag"}, state, [visit("a.md", TODAY, None)], "names")
     data = result["data"]

@@ -14,17 +14,8 @@ from workspaced_events.ids import LinkedVaultId, NoteId, OriginId
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema import catalogue as c
+from workspaced_events.schema import peer_events as p
 from workspaced_events.schema.catalogue import Sharing
-from workspaced_events.schema.peer_events import (
-    LinkMember,
-    Position,
-    SharedActive,
-    SharedPin,
-    SharedSelection,
-    SharedTab,
-    SharedVault,
-    VaultMapping,
-)
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import TOOLS
@@ -41,28 +32,28 @@ FILES = {f"{name}.md": f"# {name}\ntext of {name}\n" for name in ("own", "plan",
 def of_laptop(*, ago_s: int = 10, more: tuple[str, ...] = ()) -> c.RemoteEventsApplied:
     us = NOW_US - ago_s * 1_000_000
     notes = ("pin.md", *more)
-    pins = tuple(SharedPin(NoteId(note), us + at, us // 1_000 + at, 1) for at, note in enumerate(notes))
-    tabs = (SharedTab(NoteId("tab.md"), us), *(SharedTab(NoteId(note), us) for note in more))
-    selected = SharedSelection(NoteId("plan.md"), 1, 2, "text of plan")
-    vault = SharedVault(L, SharedActive(NoteId("plan.md"), us), selected, pins, 0, tabs)
-    return c.RemoteEventsApplied(LAPTOP, Position(1, 1, "0" * 64), us // 1_000, True, (vault,))
+    pins = tuple(p.SharedPin(NoteId(note), us + at, us // 1_000 + at, 1) for at, note in enumerate(notes))
+    tabs = (p.SharedTab(NoteId("tab.md"), us), *(p.SharedTab(NoteId(note), us) for note in more))
+    selected = p.SharedSelection(NoteId("plan.md"), 1, 2, "text of plan")
+    vault = p.SharedVault(L, p.SharedActive(NoteId("plan.md"), us), selected, pins, 0, tabs)
+    return c.RemoteEventsApplied(LAPTOP, p.Position(1, 1, "0" * 64), us // 1_000, True, (vault,))
 
 
 def of_bob() -> c.RemoteEventsApplied:
     us = NOW_US - 1_000_000
-    vault = SharedVault(
-        L, SharedActive(NoteId("bobs.md"), us), pins=(SharedPin(NoteId("bobs.md"), us, us // 1_000, 1),)
+    vault = p.SharedVault(
+        L, p.SharedActive(NoteId("bobs.md"), us), pins=(p.SharedPin(NoteId("bobs.md"), us, us // 1_000, 1),)
     )
-    return c.RemoteEventsApplied(BOBS, Position(1, 1, "1" * 64), us // 1_000, True, (vault,))
+    return c.RemoteEventsApplied(BOBS, p.Position(1, 1, "1" * 64), us // 1_000, True, (vault,))
 
 
 def state_of(*heard: c.Data, own: tuple[c.Data, ...] = ()) -> WorkspaceState:
     members = (
-        LinkMember(HERE, "Ann", "desk"),
-        LinkMember(LAPTOP, "Ann", "laptop"),
-        LinkMember(BOBS, "Bob", "phone"),
+        p.LinkMember(HERE, "Ann", "desk"),
+        p.LinkMember(LAPTOP, "Ann", "laptop"),
+        p.LinkMember(BOBS, "Bob", "phone"),
     )
-    link = c.LinkChanged(HERE, members, (VaultMapping(V, L),))
+    link = c.LinkChanged(HERE, members, (p.VaultMapping(V, L),))
     data = (c.VaultOpened(V, "v", "/v"), link, *own, *heard)
     earlier = "2026-03-01T11:59:00.000000Z"
     return fold_all([event_of(seq, each, time=earlier) for seq, each in enumerate(data, 1)], EMPTY)
@@ -112,7 +103,7 @@ def test_pins_are_those_of_all_machines_of_the_person_and_tabs_those_of_one(ask:
 
 def test_the_last_activity_is_no_older_than_a_pin(ask: Ask) -> None:
     first = of_laptop(ago_s=0).view[0]
-    late = replace(first, active=SharedActive(NoteId("plan.md"), NOW_US - 3_600_000_000))
+    late = replace(first, active=p.SharedActive(NoteId("plan.md"), NOW_US - 3_600_000_000))
     heard = replace(of_laptop(ago_s=0), view=(late,))
     data = ask("get_workspace_context", state_of(heard), of="Ann")["data"]
     assert [each["id"] for each in (data["activeNote"], *data["pinnedNotes"])] == ["plan.md", "pin.md"]

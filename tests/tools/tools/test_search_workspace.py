@@ -71,9 +71,6 @@ def test_hits_are_listed_best_first_with_line_snippet_and_score(ask: Call) -> No
     assert "warnings" not in result
 
 
-# -- scope --
-
-
 def test_the_workspace_is_active_pins_tabs_and_recents_each_note_once(ask: Call, make_state: MakeState) -> None:
     state = make_state("a.md", pins=("p.md", "a.md"), tabs=("t.md",), recents=("r.md", "p.md"))
     assert asked_of(ask, state, scope="workspace").among == ("a.md", "p.md", "t.md", "r.md")
@@ -99,9 +96,6 @@ def test_a_folder_that_leads_out_is_not_looked_for(ask: Call, folder: str) -> No
     assert vault.asked == []
 
 
-# -- what is no query --
-
-
 @pytest.mark.parametrize("query", [" ", '""', "*", "( - )", "\0", "\u0301", "-", "& ?"])
 def test_a_query_needs_something_to_look_for(ask: Call, query: str) -> None:
     vault = FakeVault()
@@ -112,9 +106,6 @@ def test_a_query_needs_something_to_look_for(ask: Call, query: str) -> None:
     assert vault.asked == []
 
 
-# -- bounds --
-
-
 def test_the_answer_is_bounded(ask: Call) -> None:
     hits = [hit(f"{'x' * 1000}{n}.md", title="\x01" * 512, snippet="\x01" * 240) for n in range(50)]
     result = ask(FakeVault(*hits, complete=False), query=" ".join(f"w{n}" for n in range(50)), limit=50)
@@ -123,9 +114,6 @@ def test_the_answer_is_bounded(ask: Call) -> None:
     assert len(msgspec.json.encode(result)) < 50_000
     assert f"The answer is full: {50 - shown} results are left out." in result["warnings"]
     assert result["data"]["total"] == 50
-
-
-# -- names only --
 
 
 def test_tags_are_not_shared_with_it(ask: Call) -> None:

@@ -93,9 +93,7 @@ def nonblocking(cache: ContentCache, *notes: NoteId) -> list[str] | None:
         return None
 
 
-def test_a_note_that_changed_a_moment_ago_is_read_without_blocking(
-    cache: ContentCache, vault: Path, clock: Clock
-) -> None:
+def test_a_young_note_is_read_without_blocking(cache: ContentCache, vault: Path, clock: Clock) -> None:
     cache.read_many([A, B])
     clock.offset_ns = 0
     (vault / "a.md").write_text("omega")
@@ -104,9 +102,7 @@ def test_a_note_that_changed_a_moment_ago_is_read_without_blocking(
     assert nonblocking(cache, A, B) == ["gamma", "beta"]
 
 
-def test_what_may_wait_for_a_disk_is_not_read_without_blocking(
-    cache: ContentCache, vault: Path, clock: Clock
-) -> None:
+def test_what_may_wait_for_a_disk_would_block(cache: ContentCache, vault: Path, clock: Clock) -> None:
     late, clock.offset_ns = clock.offset_ns, 0
     assert nonblocking(cache, A) is None, "never shown before"
     cache.read_many([A, B])
@@ -130,9 +126,7 @@ def test_failures_are_values_and_never_cached(cache: ContentCache, vault: Path) 
 
 
 @pytest.mark.parametrize(("instead", "code"), [(None, "NOTE_NOT_FOUND"), ("symlink", "SYMLINK")])
-def test_a_note_that_is_gone_or_replaced_by_a_symlink_leaves_the_cache(
-    cache: ContentCache, vault: Path, instead: str | None, code: str
-) -> None:
+def test_a_note_that_is_gone_leaves_it(cache: ContentCache, vault: Path, instead: str | None, code: str) -> None:
     cache.read(A)
     (vault / "a.md").unlink()
     if instead:
@@ -159,7 +153,7 @@ def writing(vault: Path, monkeypatch: pytest.MonkeyPatch, writes: list[str]) -> 
     return lambda: reads
 
 
-def test_a_note_that_changes_while_it_is_read_is_read_anew(
+def test_what_changes_meanwhile_is_reread(
     cache: ContentCache, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads = writing(vault, monkeypatch, ["", "the whole text"])
@@ -169,7 +163,7 @@ def test_a_note_that_changes_while_it_is_read_is_read_anew(
     assert reads() == 3
 
 
-def test_a_note_that_never_rests_is_served_with_a_warning_and_not_cached(
+def test_a_note_that_never_rests_is_flagged(
     cache: ContentCache, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writing(vault, monkeypatch, ["x" * size for size in range(10, 10 + READ_ATTEMPTS_MAX)])
@@ -180,9 +174,7 @@ def test_a_note_that_never_rests_is_served_with_a_warning_and_not_cached(
     assert cache.read(A).warnings == ()  # type: ignore[union-attr]
 
 
-def test_slow_notes_are_read_concurrently(
-    cache: ContentCache, vault: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_notes_are_read_at_once(cache: ContentCache, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notes = [NoteId(f"n{number}.md") for number in range(5)]
     for note in notes:
         (vault / note).write_text(note)
@@ -200,9 +192,7 @@ def test_slow_notes_are_read_concurrently(
     assert [text(note) for note in cache.read_many(notes)] == notes
 
 
-def test_the_least_recently_used_notes_go_first_and_one_larger_than_the_bound_is_not_kept(
-    vault: Path, clock: Clock
-) -> None:
+def test_the_least_recently_used_go_first_and_giants_are_not_kept(vault: Path, clock: Clock) -> None:
     for name in "abcd":
         (vault / f"{name}.md").write_text(name * 10_000)
     (vault / "large.md").write_text("l" * 50_000)

@@ -123,11 +123,7 @@ def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     killed: list[int] = []
 
     def kill(these: Watched, batch: Batch) -> None:
-        now = {
-            "at once": True,
-            "at the report": batch.report is not None,
-            "among the texts": bool(batch.texts),
-        }
+        now = {"at once": True, "at the report": batch.report is not None, "among the texts": bool(batch.texts)}
         if now[when] and not killed:
             killed.extend(these.pids)
             for pid in killed:
@@ -148,9 +144,7 @@ def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     assert vault.searches.search(SearchQuery("word1", 50)).complete
 
 
-def test_where_no_worker_can_be_started_the_survey_goes_on_in_process(
-    make: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_workers_it_goes_on_in_process(make: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     vault = make()
     vault.reconcile()
@@ -205,9 +199,7 @@ def test_closing_ends_the_workers_and_the_next_start_goes_on(
     again.close()
 
 
-def test_a_note_that_cannot_be_parsed_keeps_no_other_out(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unparsable_note_keeps_no_other_out(make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = crawl.indexed
 
     def failing(note: Any, *arguments: Any, **more: Any) -> Any:

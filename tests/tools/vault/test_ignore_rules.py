@@ -1,4 +1,5 @@
-"""`Policy`: which notes are withheld, by rules and by themselves; what cannot be understood withholds all."""
+"""`Policy`: which notes are withheld, by rules and by themselves; what cannot be understood withholds all;
+and the rules that name nothing."""
 
 import os
 import shutil
@@ -15,7 +16,13 @@ from support.tool_fixtures import later_ns
 from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
 from workspaced_tools.notes.note import Level
 from workspaced_tools.vault.files import glob_rules as module
-from workspaced_tools.vault.files.glob_rules import RULE_CHARS_MAX, RuleInvalid, compile_rules
+from workspaced_tools.vault.files.glob_rules import (
+    RULE_CHARS_MAX,
+    IdleRule,
+    RuleInvalid,
+    compile_rules,
+    idle_rules,
+)
 from workspaced_tools.vault.files.ignore_rules import (
     IGNORE_BYTES_MAX,
     IGNORE_FILE,
@@ -275,9 +282,7 @@ NOT_KEPT = [b"", b'{"text":1}', b'{"text":"a","notes":1,"version":9}', b"\xff"]
 
 
 @pytest.mark.parametrize("content", NOT_KEPT)
-def test_where_kept_rules_cannot_be_read_the_folders_own_count_and_without_them_everything_is_denied(
-    folder: Folder, keeper: RulesStore, content: bytes
-) -> None:
+def test_without_readable_kept_rules_the_folders_count(folder: Folder, keeper: RulesStore, content: bytes) -> None:
     keeper._path.parent.mkdir(parents=True)
     keeper._path.write_bytes(content)
     policy = folder.policy(keeper=keeper)
@@ -295,9 +300,7 @@ def test_where_kept_rules_cannot_be_read_the_folders_own_count_and_without_them_
 
 
 @pytest.mark.parametrize("restart", [True, False])
-def test_rules_lost_together_with_most_notes_deny_everything(
-    folder: Folder, keeper: RulesStore, restart: bool
-) -> None:
+def test_rules_lost_with_most_notes_deny_all(folder: Folder, keeper: RulesStore, restart: bool) -> None:
     folder.write("private/\n")
     policy = folder.policy(keeper=keeper)
     policy.counted(10, folder.now_s)
@@ -313,21 +316,9 @@ def test_rules_lost_together_with_most_notes_deny_everything(
     assert not policy.refresh() and policy.denies("open.md")
     assert not policy.wants_count and policy.due_s() is None
     assert keeper.load() == StoredRules("private/\n", 10)
-
-
-def test_lost_rules_come_back_with_the_file(folder: Folder, keeper: RulesStore) -> None:
-    policy = lost(folder, keeper)
     folder.write("private/\n")
-    assert policy.refresh() and policy.problem is None
+    assert policy.refresh() and policy.problem is None, "they come back with the file"
     assert policy.denies("private/plan.md") and not policy.denies("open.md")
-
-
-def test_lost_rules_are_accepted_as_they_are(folder: Folder, keeper: RulesStore) -> None:
-    policy = lost(folder, keeper)
-    policy.accept()
-    assert policy.problem is None and not policy.denies("private/plan.md")
-    policy.counted(0, folder.now_s)
-    assert folder.policy(keeper=keeper).problem is None
 
 
 def test_a_count_that_began_before_the_file_went_tells_nothing(folder: Folder, keeper: RulesStore) -> None:
@@ -345,24 +336,50 @@ def test_a_count_that_began_before_the_file_went_tells_nothing(folder: Folder, k
     assert not policy.denies("private/plan.md"), "it was deleted on purpose"
 
 
-def lost(folder: Folder, keeper: RulesStore) -> Policy:
-    """A policy that denies everything."""
-    folder.write("private/\n")
-    policy = folder.policy(keeper=keeper)
-    policy.counted(10, folder.now_s)
-    folder.file.unlink()
-    policy.refresh()
-    folder.settle(policy)
-    policy.counted(0, folder.now_s)
-    assert policy.denies("open.md")
-    return policy
-
-
-def test_more_paths_than_are_remembered_are_answered_all_the_same(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_beyond_those_remembered_are_answered(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KNOWN_PATHS_MAX", 3)
     folder.write("private/\n")
     policy = folder.policy()
     for _ in range(3):
         assert [path for path in PATHS if policy.denies(path)] == ["private/plan.md", "work/private/plan.md"]
+
+
+IDLE_PATHS = [
+    "secret.md",
+    "priv/a.md",
+    "priv/b.md",
+    "keep/deep/x.md",
+    "Über.md",
+    "a.md",
+    "b.md",
+    "a b.md",
+    "{c,d}.md",
+]
+IDLE = [
+    *("./secret.md", "././secret.md", "keep/./deep/", "keep//deep", "priv\\a.md", ".\\priv", "{a,b}.md"),
+    *("priv/{a,b}.md", "{a,nothing}.md", "secret", "priv/a", "Secret", "secret.md/", "secret.md  # my diary"),
+    *('"secret.md"', " secret.md", "!./secret.md", "nothing.md", "~/vault/secret.md"),
+]
+MATCH = [
+    *["secret.md", "/priv", "priv/", "**/x.md", "keep/**", "*.md", "!a.md", "a\\ b.md", "\\{c,d}.md", "{c,d}.md"]
+]
+
+
+def named(line: str) -> list[IdleRule]:
+    return idle_rules(compile_rules([line], is_file=True, source=".workspacedignore"), IDLE_PATHS)
+
+
+def test_a_rule_that_matches_nothing_is_named() -> None:
+    for line in IDLE:
+        assert named(line) == [IdleRule(line, ".workspacedignore", 1)]
+    assert [line for line in MATCH if named(line)] == []
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_git_matches_nothing_by_the_same_rules(tmp_path: Path) -> None:
+    git.repository(tmp_path)
+    for line in (*IDLE, *MATCH):
+        if line.startswith("!"):
+            continue
+        (tmp_path / ".gitignore").write_text(f"{line}\n")
+        assert bool(named(line)) == (git.ignored(tmp_path, IDLE_PATHS) == []), line

@@ -104,9 +104,6 @@ def test_at_most_four_are_shown_and_those_that_cannot_be_take_no_place_of_others
     assert seen(make_vault({"n.md": many + "![[0.png]]", "0.png": PNG})) == ["IMAGE_NOT_FOUND"] * 16
 
 
-# -- following the files --
-
-
 def test_a_file_that_is_gone_gives_way_to_the_next_one_of_its_name(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG, "x/a.png": OTHER})
     (vault.root.path / "a.png").unlink()
@@ -116,12 +113,6 @@ def test_a_file_that_is_gone_gives_way_to_the_next_one_of_its_name(make_vault: M
 # -- the gate --
 
 MISSING = ImageFailure("a.png", "IMAGE_NOT_FOUND", "The vault has no such image.")
-
-
-@pytest.mark.parametrize("rule", ["/keep/", "*.png", "/keep/a.png"])
-def test_an_image_that_a_rule_denies_is_one_that_is_missing(make_vault: MakeVault, rule: str) -> None:
-    vault = make_vault({".workspacedignore": rule, "n.md": "![[a.png]]", "keep/a.png": PNG})
-    assert failure(vault) == MISSING
 
 
 PASSPORT = "John's passport.jpg"
@@ -215,7 +206,7 @@ def test_a_note_that_may_still_be_being_written_withholds_its_images(make_vault:
     assert seen(vault) == ["a.png"]
 
 
-def test_a_withheld_note_that_is_gone_withholds_its_image_until_a_crawl_has_looked_for_it(
+def test_a_withheld_note_that_is_gone_withholds_until_a_crawl(
     make_vault: MakeVault,
 ) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "s.md": PRIVATE + "![[a.png]]", "a.png": PNG})
@@ -262,9 +253,7 @@ def test_for_a_withheld_image_no_file_is_touched(make_vault: MakeVault, monkeypa
 # -- hostile files --
 
 
-def test_a_fifo_a_socket_a_folder_and_a_symlink_are_no_images(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_special_files_and_links_are_no_images(make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
     vault = make_vault({"n.md": "![[f.png]] ![[s.png]] ![[d.png]] ![[l.png]]", "out.bin": PNG})
     root = vault.root.path
     os.mkfifo(root / "f.png")
@@ -328,9 +317,7 @@ def png_header(width: int, height: int) -> bytes:
     ],
     ids=range(16),
 )
-def test_a_file_that_cannot_be_sent_is_named_with_a_reason(
-    make_vault: MakeVault, content: bytes, code: str
-) -> None:
+def test_what_cannot_be_sent_is_named_with_a_reason(make_vault: MakeVault, content: bytes, code: str) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "a.png": content})
     found: list[ImageFailure] = []
     assert thread_seconds(lambda: found.append(failure(vault))) < 1
@@ -342,9 +329,7 @@ def test_a_file_that_cannot_be_sent_is_named_with_a_reason(
     ("form", "mode"), [("PNG", "RGBA"), ("JPEG", "RGB"), ("GIF", "P"), ("WEBP", "RGB"), ("WEBP", "RGBA")]
 )
 @pytest.mark.parametrize("lossless", [False, True])
-def test_the_size_in_pixels_is_that_of_a_decoder(
-    make_vault: MakeVault, form: str, mode: str, lossless: bool
-) -> None:
+def test_the_size_is_that_of_a_decoder(make_vault: MakeVault, form: str, mode: str, lossless: bool) -> None:
     file = BytesIO()
     Image.new(mode, (37, 19), 3).save(file, form, **({"lossless": lossless} if form == "WEBP" else {}))
     [found] = ask(make_vault({"n.md": "![[a.png]]", "a.png": file.getvalue()})).images
@@ -395,9 +380,7 @@ def test_a_large_damaged_image_is_named(make_vault: MakeVault) -> None:
     assert failure(vault).code == "IMAGE_TOO_LARGE"
 
 
-def test_without_pillow_a_large_image_is_named_with_what_to_install(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pillow_it_says_what_to_install(make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
     vault = make_vault({"n.md": "![[a.png]] ![[b.png]]", "a.png": noisy(800, 800, "PNG"), "b.png": PNG})
     monkeypatch.setitem(sys.modules, "PIL", None)
     first, second = ask(vault).images

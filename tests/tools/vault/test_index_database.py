@@ -169,9 +169,7 @@ def test_one_flipped_bit_anywhere_is_noticed(
     assert not used
 
 
-def test_a_seal_that_fits_a_file_that_is_no_index_costs_a_build_and_no_answer(
-    place: Place, right: dict[str, Any]
-) -> None:
+def test_a_seal_over_no_index_costs_a_build_and_no_answer(place: Place, right: dict[str, Any]) -> None:
     # As where the file was overwritten while it was open and nobody noticed before it was sealed.
     for content in (bytes(8_192), b"SQLite format 3\0" + os.urandom(8_176), b""):
         place.database.write_bytes(content)
@@ -186,9 +184,7 @@ def test_a_seal_that_fits_a_file_that_is_no_index_costs_a_build_and_no_answer(
 
 
 @pytest.mark.fault(row=13)
-def test_an_index_ahead_of_notes_put_back_from_a_backup_is_brought_back_by_comparing(
-    place: Place, right: dict[str, Any], tmp_path: Path
-) -> None:
+def test_an_index_ahead_of_a_backup_is_brought_back(place: Place, right: dict[str, Any], tmp_path: Path) -> None:
     shutil.copytree(place.folder, tmp_path / "backup")
     (place.folder / "d0/n0.md").write_text("# Later\n\nword1 word2\n")
     (place.folder / "later.md").write_text("# Title 3\n\nword2\n")

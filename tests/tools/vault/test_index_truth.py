@@ -140,8 +140,6 @@ class World:
         kept.rename(self.cache)
         self.vault = self.opened()
 
-    # -- the end --
-
     def compare(self) -> None:
         """The index, once it was reconciled, is one made from scratch."""
         self.reconcile()
@@ -232,7 +230,7 @@ def test_what_is_told_adds_up_to_what_became_different(history: list[Step]) -> N
         assert ids == set(made.vault.index.ids())
 
 
-def test_a_folder_that_gives_a_name_twice_while_it_is_listed_stops_nothing(
+def test_a_folder_that_gives_a_name_twice_stops_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Twice:

@@ -1,4 +1,5 @@
-"""A note's level: by rules, settings and front matter, the strictest counts; and what each audience is shown."""
+"""A note's level: by rules, settings and front matter, the strictest counts; and what each audience is shown,
+at no more cost than that of a note that is not there."""
 
 import os
 import tempfile
@@ -12,30 +13,14 @@ from hypothesis import strategies as st
 from support import images
 from support.profiles import examples
 from support.requested_vault import RequestedVault
-from support.tool_fixtures import later_ns
+from support.tool_fixtures import MakeVault, later_ns
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.notes.note import Level, Note
+from workspaced_tools.ports import questions as q
 from workspaced_tools.ports.asking import Audience
-from workspaced_tools.ports.questions import (
-    Images,
-    Incoming,
-    LinkTargets,
-    Members,
-    Names,
-    NamesLike,
-    NoteCount,
-    Overview,
-    Question,
-    Read,
-    Resolve,
-    ResolveFrom,
-    Search,
-    SharingTags,
-    Similar,
-)
 from workspaced_tools.ports.vault import NoteImage, SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
@@ -55,7 +40,7 @@ def policy(folder: Path, rules: str = "", deny: Sequence[str] = (), on_request: 
     return Policy(VaultRoot(folder), deny, on_request, clock_ns=later_ns)
 
 
-def test_a_section_gives_the_rules_below_it_its_level_and_of_several_sources_the_strictest_counts(
+def test_a_section_gives_its_level_and_the_strictest_source_counts(
     tmp_path: Path,
 ) -> None:
     rules = policy(tmp_path, "a.md\n#: on-request\nb.md\nd/*\n#:never\nc.md\n#: volunteer\nd/e.md\n# text\nf.md\n")
@@ -156,21 +141,19 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 
 def named(vault: Any, reference: str) -> str | None:
-    found = vault.ask(Resolve(reference), EMPTY_VAULT)
+    found = vault.ask(q.Resolve(reference), EMPTY_VAULT)
     assert not found.candidates and not found.near
     return found.note.id if found.note is not None else None
 
 
 def hits(vault: Any, words: str) -> tuple[list[str], int]:
-    found = vault.ask(Search(SearchQuery(words, 10)), EMPTY_VAULT)
+    found = vault.ask(q.Search(SearchQuery(words, 10)), EMPTY_VAULT)
     return sorted(hit.note.id for hit in found.hits), found.total
 
 
 @pytest.mark.parametrize("inline", [HERE, BY_WORKERS], ids=["here", "by workers"])
 @pytest.mark.parametrize("by", ["flag", "rule", "setting"])
-def test_a_note_on_request_is_found_by_its_names_and_words_only_by_who_asks(
-    tmp_path: Path, by: str, inline: Bounds
-) -> None:
+def test_a_note_on_request_is_found_only_by_who_asks(tmp_path: Path, by: str, inline: Bounds) -> None:
     (tmp_path / "vault").mkdir()
     folder = Folder(tmp_path)
     flag = FLAG if by == "flag" else ""
@@ -201,11 +184,11 @@ def test_in_what_is_said_of_other_notes_it_does_not_exist(folder: Folder) -> Non
     links = list("abcd")
 
     def targets(source: str) -> list[str | None]:
-        found = folder.asked.ask(LinkTargets(NoteId(source), links), EMPTY_VAULT)
+        found = folder.asked.ask(q.LinkTargets(NoteId(source), links), EMPTY_VAULT)
         return [each.note.id if each.note is not None else None for each in found]
 
     def sources(note: str) -> list[str]:
-        return [each.source.id for each in folder.asked.ask(Incoming(NoteId(note), 9), EMPTY_VAULT).links]
+        return [each.source.id for each in folder.asked.ask(q.Incoming(NoteId(note), 9), EMPTY_VAULT).links]
 
     assert targets("a.md") == ["a.md", None, None, "d.md"]
     assert targets("b.md") == ["a.md", "b.md", None, "d.md"], "its links to itself lead somewhere"
@@ -216,15 +199,15 @@ def test_a_name_that_means_other_notes_means_these_still(folder: Folder) -> None
     folder.write(Plan=FLAG, x__Plan="# One", y__Plan="# Two", z__Only=f"{FLAG}# Only", Onlx="# Onlx", v__Pair=FLAG)
     folder.write(w__Pair=FLAG)
     folder.vault.reconcile()
-    found = folder.asked.ask(Resolve("plan"), EMPTY_VAULT)
+    found = folder.asked.ask(q.Resolve("plan"), EMPTY_VAULT)
     assert [each.id for each in found.candidates] == ["x/Plan.md", "y/Plan.md"]
-    exact = folder.asked.ask(Resolve("Plan.md"), EMPTY_VAULT)
+    exact = folder.asked.ask(q.Resolve("Plan.md"), EMPTY_VAULT)
     assert exact.note is not None and exact.note.id == "Plan.md", "a path names one note"
-    missing = folder.asked.ask(Resolve("Onli"), EMPTY_VAULT)
+    missing = folder.asked.ask(q.Resolve("Onli"), EMPTY_VAULT)
     assert "Onlx.md" in [each.id for each in missing.near] and not any("Only" in each.id for each in missing.near)
-    two = folder.asked.ask(ResolveFrom("[[Only]]", "z/Only.md"), EMPTY_VAULT)
+    two = folder.asked.ask(q.ResolveFrom("[[Only]]", "z/Only.md"), EMPTY_VAULT)
     assert two.note is not None and two.note.id == "z/Only.md", "a reference may stand in it"
-    pair = folder.asked.ask(Resolve("Pair"), EMPTY_VAULT)
+    pair = folder.asked.ask(q.Resolve("Pair"), EMPTY_VAULT)
     assert (pair.note, pair.candidates) == (None, ())
 
 
@@ -236,7 +219,7 @@ def test_an_image_that_it_embeds_is_shown_with_it_alone(folder: Folder) -> None:
     folder.vault.reconcile()
 
     def shown(note: str) -> list[bool]:
-        found = folder.asked.ask(Images(NoteId(note)), EMPTY_VAULT)
+        found = folder.asked.ask(q.Images(NoteId(note)), EMPTY_VAULT)
         return [isinstance(each, NoteImage) for each in found.images]
 
     assert (shown("a.md"), shown("b.md"), shown("d.md")) == ([False], [True], [False])
@@ -291,21 +274,21 @@ def test_a_lost_index_of_them_costs_a_reading_and_no_answer(folder: Folder) -> N
 # -- any levels, by any sources --
 
 NAMES = ("a", "b", "d/a", "d/c", "e/Plan")
-STRICT: tuple[Callable[[], Question[Any]], ...] = (
-    *(lambda name=name: Resolve(name) for name in ("a", "A title", "Plan", "Tag", "c", "d/a.md", "shared")),  # type: ignore[misc]
-    *(lambda word=word: Search(SearchQuery(word, 20)) for word in ("zebra", "quagga", "title", "tag:x")),  # type: ignore[misc]
-    *(lambda note=note: Incoming(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
-    *(lambda note=note: Similar(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
-    *(lambda note=note: SharingTags(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
-    lambda: LinkTargets(NoteId("home.md"), [*NAMES, "Plan", "shared"]),
-    lambda: Incoming(NoteId("home.md"), 20),
-    lambda: Names([NoteId(f"{note}.md") for note in NAMES]),
-    *(lambda word=word: NamesLike(word, 20) for word in ("", "a", "title", "pl", "shared", "d/")),  # type: ignore[misc]
-    lambda: Members("", None, 20),
-    lambda: Members("d", None, 20),
-    lambda: Members(None, "x", 20),
-    lambda: Overview(20),
-    NoteCount,
+STRICT: tuple[Callable[[], q.Question[Any]], ...] = (
+    *(lambda name=name: q.Resolve(name) for name in ("a", "A title", "Plan", "Tag", "c", "d/a.md", "shared")),  # type: ignore[misc]
+    *(lambda word=word: q.Search(SearchQuery(word, 20)) for word in ("zebra", "quagga", "title", "tag:x")),  # type: ignore[misc]
+    *(lambda note=note: q.Incoming(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
+    *(lambda note=note: q.Similar(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
+    *(lambda note=note: q.SharingTags(NoteId(f"{note}.md"), 20) for note in NAMES),  # type: ignore[misc]
+    lambda: q.LinkTargets(NoteId("home.md"), [*NAMES, "Plan", "shared"]),
+    lambda: q.Incoming(NoteId("home.md"), 20),
+    lambda: q.Names([NoteId(f"{note}.md") for note in NAMES]),
+    *(lambda word=word: q.NamesLike(word, 20) for word in ("", "a", "title", "pl", "shared", "d/")),  # type: ignore[misc]
+    lambda: q.Members("", None, 20),
+    lambda: q.Members("d", None, 20),
+    lambda: q.Members(None, "x", 20),
+    lambda: q.Overview(20),
+    q.NoteCount,
 )
 
 
@@ -362,9 +345,9 @@ def test_what_is_pushed_is_that_of_a_vault_without_all_other_notes(
             assert shown.ask(question(), EMPTY_VAULT) == bare.ask(question(), EMPTY_VAULT), question()
         asked = RequestedVault(shown)
         notes = [NoteId(f"{name}.md") for name in NAMES]
-        read = [isinstance(each, Note) for each in asked.ask(Read(notes), EMPTY_VAULT)]
+        read = [isinstance(each, Note) for each in asked.ask(q.Read(notes), EMPTY_VAULT)]
         assert read == [expected[name] is not NEVER for name in NAMES]
-        found = {hit.note.id for hit in asked.ask(Search(SearchQuery("quagga", 20)), EMPTY_VAULT).hits}
+        found = {hit.note.id for hit in asked.ask(q.Search(SearchQuery("quagga", 20)), EMPTY_VAULT).hits}
         assert found == {f"{name}.md" for name in NAMES if expected[name] is not NEVER}
         for vault in vaults:
             vault.close()
@@ -386,3 +369,57 @@ def test_moves_between_folders_of_all_levels(folder: Folder) -> None:
         assert named(folder.vault, "n") == (f"{to}/n.md" if to == "open" else None)
         assert named(folder.asked, "n") == (f"{to}/n.md" if to != "never" else None)
         at = to
+
+
+LARGE = "words " * 700_000
+HEAD_BYTES_MAX = 64 * 1024
+PRIVATE = f"---\nworkspaced: private\n---\n{LARGE}"
+NOTES = {"open.md": "# Open\n", "keep/denied.md": LARGE, "private.md": PRIVATE, IGNORE_FILE: "keep/\n"}
+
+
+class Reads:
+    """Counts what is opened and read of notes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.opened: list[str] = []
+        self.bytes = 0
+        opening, reading = os.open, os.read
+
+        def opened(path: Any, *rest: Any, **named: Any) -> int:
+            if isinstance(path, str) and path.endswith(".md"):
+                self.opened.append(path)
+            return opening(path, *rest, **named)
+
+        def read(descriptor: int, size: int) -> bytes:
+            data = reading(descriptor, size)
+            self.bytes += len(data)
+            return data
+
+        monkeypatch.setattr(os, "open", opened)
+        monkeypatch.setattr(os, "read", read)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
+    return Reads(monkeypatch)
+
+
+@pytest.mark.fault(row=63)
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_denied_note_is_not_opened(make_vault: MakeVault, reads: Reads, indexed: bool) -> None:
+    vault = make_vault(NOTES, indexed=indexed)
+    reads.opened.clear()
+    [failure] = vault.notes.read([NoteId("keep/denied.md")])
+    assert failure.code == "NOTE_NOT_FOUND"
+    assert reads.opened == []
+
+
+@pytest.mark.fault(row=63)
+@pytest.mark.parametrize("indexed", [True, False])
+def test_of_a_private_note_a_bounded_head_is_read(make_vault: MakeVault, reads: Reads, indexed: bool) -> None:
+    vault = make_vault(NOTES, indexed=indexed)
+    for _ in range(3):
+        reads.bytes = 0
+        [failure] = vault.notes.read([NoteId("private.md")])
+        assert failure.code == "NOTE_NOT_FOUND"
+        assert reads.bytes <= HEAD_BYTES_MAX

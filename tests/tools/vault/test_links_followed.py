@@ -26,9 +26,6 @@ def opened(result: dict[str, Any]) -> str | None:
     return str(result["data"]["id"])
 
 
-# -- the recorded table --
-
-
 @pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["about"])
 def test_a_link_opens_what_the_table_says(
     case: dict[str, Any], make_vault: MakeVault, make_view: MakeView, call: Call

@@ -1,17 +1,24 @@
-"""What of a vault's notes may be shown, by what they said when somebody read them, and by what is remembered."""
+"""What of a vault's notes may be shown, by what they said when somebody read them, and by what is remembered;
+and notes that appeared a moment ago."""
 
+import time
 from collections.abc import Collection
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.note_visibility import Visibility
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
-from workspaced_tools.notes.note import Level, StatKey
+from workspaced_tools.notes.note import Level, Note, StatKey
+from workspaced_tools.ports.asking import WouldBlock, without_waiting
+from workspaced_tools.ports.questions import Read, Resolve
 from workspaced_tools.vault.files.note_levels import NoteLevels
+from workspaced_tools.vault.vault import Vault
 
 A, B = NoteId("a.md"), NoteId("b.md")
 SHOWN, WITHHELD, WITHDRAWN = Visibility.SHOWN, Visibility.WITHHELD, Visibility.WITHDRAWN
@@ -61,9 +68,6 @@ class Notes:
             return set(notes).intersection(there)
 
         self.visibility.searched(self.now_s if begun_s is None else begun_s, is_there)
-
-
-# -- versions --
 
 
 @pytest.mark.parametrize("age_s", [0.0, 3_600.0])
@@ -118,9 +122,6 @@ def test_a_finding_moves_with_its_note_which_is_no_less_withheld_under_its_new_p
     assert notes.level(notes.stat(0, age_s=100), Level.ON_REQUEST, note=B) is Level.NEVER
 
 
-# -- notes that are missing --
-
-
 def test_a_note_that_was_shown_and_is_missing_is_hidden_until_it_was_searched_for() -> None:
     notes = Notes(a=SHOWN, b=SHOWN)
     assert notes.visibility.is_missing(A) and notes.visibility.is_missing(A)
@@ -138,8 +139,6 @@ def test_a_note_that_was_shown_and_is_missing_is_hidden_until_it_was_searched_fo
     assert not notes.visibility.is_missing(A), "nobody asked for it, and the search did not meet it"
 
 
-# -- together --
-
 STEP = st.tuples(
     st.sampled_from(["write", "write private", "write empty", "delete", "look", "search", "wait"]),
     st.sampled_from([0.0, 0.05, SETTLE_S, SETTLE_EMPTY_S]),
@@ -148,7 +147,7 @@ STEP = st.tuples(
 
 @pytest.mark.fault(row=52)
 @given(st.lists(STEP, max_size=30), st.sampled_from([None, SHOWN, WITHHELD]))
-def test_whatever_happens_a_private_version_is_never_followed_by_an_unsettled_one(
+def test_no_unsettled_version_follows_a_private(
     steps: list[tuple[str, float]], remembered: Visibility | None
 ) -> None:
     notes = Notes(**({"a": remembered} if remembered else {}))
@@ -177,9 +176,6 @@ def test_whatever_happens_a_private_version_is_never_followed_by_an_unsettled_on
                 rested_s = notes.now_s - first_seen_s
                 assert rested_s >= (SETTLE_S if stat.size else SETTLE_EMPTY_S)
                 was_private = False
-
-
-# -- for explicit requests only --
 
 
 @example([("write", Level.ON_REQUEST), ("saw", None), ("gone", None), ("saw", None)])
@@ -214,3 +210,76 @@ def test_a_note_goes_further_only_once_its_version_has_settled(steps: list[tuple
             assert found <= min(ruled, flagged)
             assert found <= last or notes.now_s - since_s >= SETTLE_S
             last = found
+
+
+NEW = NoteId("deep/new.md")
+
+
+@pytest.fixture
+def vault(make_vault: MakeVault) -> Vault:
+    """Its clocks are the real ones, so that a file just written is young."""
+    return make_vault({"old.md": "# Old\n", "deep/x.md": "x"}, clock_ns=time.time_ns, clock_s=time.monotonic)
+
+
+def write(vault: Vault, text: str, path: str = NEW) -> None:
+    (vault.root.path / path).write_text(text)
+
+
+@pytest.mark.parametrize("reference", ["deep/new.md", "deep/new", "[[deep/new]]", "./deep/new.md#Part"])
+def test_a_note_written_just_now_is_found_by_its_path(vault: Vault, reference: str) -> None:
+    write(vault, "# New\n\n## Part\n")
+    found = vault.ask(Resolve(reference), EMPTY_VAULT)
+    assert found.note is not None and found.note.id == NEW
+    [note] = vault.ask(Read([NEW]), EMPTY_VAULT)
+    assert isinstance(note, Note) and note.text.startswith("# New")
+
+
+def test_what_an_editor_shows_is_not_withheld_because_it_is_new(vault: Vault) -> None:
+    write(vault, "# New\n")
+    with pytest.raises(WouldBlock), without_waiting():
+        vault.withholds(NEW)
+    assert not vault.withholds(NEW)
+    with without_waiting():
+        assert not vault.withholds(NEW)
+
+
+@pytest.mark.thorough
+def test_an_empty_new_note_rests_longer_and_only_its_path_waits_for_it(vault: Vault) -> None:
+    write(vault, "")
+    begun = time.monotonic()
+    assert vault.withholds(NEW)
+    assert time.monotonic() - begun < SETTLE_EMPTY_S / 2
+    found = vault.ask(Resolve(NEW), EMPTY_VAULT)
+    assert found.note is not None and found.note.id == NEW
+
+
+@pytest.mark.parametrize("level", [Level.VOLUNTEER, Level.ON_REQUEST])
+def test_who_asks_for_a_note_that_was_private_waits_for_nothing(vault: Vault, level: Level) -> None:
+    """Else the time would tell that there is such a note."""
+    write(vault, "---\nworkspaced: private\n---\n")
+    assert vault.ask(Resolve(NEW), EMPTY_VAULT).note is None
+    write(vault, "---\nwork")  # an editor is in the middle of saving
+    assert vault.ask(Resolve(NEW), EMPTY_VAULT).note is None
+    assert NEW in vault.levels.unsettled
+    assert vault.levels.settles_in_s(NEW, level) is None
+
+
+def test_nor_does_who_asks_for_one_that_the_log_knows_as_withheld(vault: Vault) -> None:
+    write(vault, "---\nworkspaced: private\n---\n")
+    vault.look_at(NEW)
+    findings: dict[Any, Any] = dict(vault.levels._findings)
+    again = Vault(vault.root.path)
+    again.levels.remember(findings)
+    write(vault, "# Public now?\n")
+    assert not isinstance(again.notes.read([NEW])[0], Note)
+    assert again.levels.settles_in_s(NEW, Level.VOLUNTEER) is None
+    again.close()
+
+
+def test_nor_does_who_asks_for_one_that_a_rule_withholds(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "a"}, deny=["deep/"], clock_ns=time.time_ns, clock_s=time.monotonic)
+    (vault.root.path / "deep").mkdir()
+    write(vault, "# New\n")
+    vault.reconcile()
+    assert vault.ask(Resolve(NEW), EMPTY_VAULT).note is None
+    assert vault.levels.settles_in_s(NEW, Level.VOLUNTEER) is None

@@ -55,9 +55,7 @@ def code(vault: Vault, path: str, state: Any) -> str | None:
 # -- what is opened --
 
 
-def test_a_file_is_opened_where_the_workspace_shows_it_or_a_shown_note_links_it(
-    make_vault: MakeVault, make_state: MakeState
-) -> None:
+def test_a_file_is_opened_where_it_is_shown_or_linked(make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"n.md": "# N\n", "a.csv": CSV})
     assert code(vault, "a.csv", make_state()) == "NOTE_NOT_FOUND"
     assert vault.ask(Resolve("a.csv"), make_state()).note is None
@@ -80,9 +78,7 @@ def test_the_link_of_a_withheld_note_opens_nothing(make_vault: MakeVault, make_s
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.png", "a.mp3", "a.docx"])
-def test_an_attachment_is_withheld_with_the_note_that_names_it(
-    name: str, make_vault: MakeVault, make_state: MakeState
-) -> None:
+def test_an_attachment_is_withheld_with_its_note(name: str, make_vault: MakeVault, make_state: MakeState) -> None:
     content = images.png() if name == "a.png" else "bytes \0"
     contents = {"n.md": f"[[{name}]]", "secret.md": f"{PRIVATE}[[{name}]]", f"x/{name}": content}
     vault = make_vault(contents)
@@ -115,7 +111,7 @@ def test_an_attachment_is_withheld_from_the_edit_on_that_withholds_its_note(
 
 
 @pytest.mark.parametrize("path", ["build/a.csv", ".a.csv", ".b/a.csv", "ruled.csv", "alias.csv"])
-def test_what_is_hidden_ignored_ruled_or_linked_is_opened_for_nobody(
+def test_what_is_hidden_or_ruled_is_opened_by_nobody(
     path: str, make_vault: MakeVault, make_state: MakeState
 ) -> None:
     contents = dict.fromkeys(("build/a.csv", ".a.csv", ".b/a.csv", "ruled.csv", "real.csv"), CSV)
@@ -136,9 +132,7 @@ def test_a_file_has_backlinks_and_an_image_in_front_is_sent(make_vault: MakeVaul
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.pdf", "a.png", "a.base"])
-def test_a_file_that_may_be_opened_has_a_name_and_no_other(
-    name: str, make_vault: MakeVault, make_state: MakeState
-) -> None:
+def test_what_may_be_opened_has_a_name(name: str, make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"n.md": "# N\n", name: images.png() if name == "a.png" else CSV})
     requested = RequestedVault(vault)
     for source in (vault, requested):
@@ -150,9 +144,7 @@ def test_a_file_that_may_be_opened_has_a_name_and_no_other(
         assert source.ask(Names([NoteId(name)]), make_state(active=name)) == [None]
 
 
-def test_a_file_that_a_note_on_request_names_is_on_request_and_not_counted(
-    make_vault: MakeVault, make_state: MakeState
-) -> None:
+def test_a_file_of_a_note_on_request_is_on_request(make_vault: MakeVault, make_state: MakeState) -> None:
     vault = make_vault({"n.md": "---\nworkspaced: on-request\n---\n[[a.pdf]]", "a.pdf": "bytes \0"})
     state = make_state(active="a.pdf")
     assert vault.ask(Names([NoteId("a.pdf")]), state) == [None]
@@ -201,9 +193,7 @@ def test_without_the_package_the_user_is_told_what_to_install(
     assert isinstance(found, NoteFailure) and "workspaced[pdf]" in found.message
 
 
-def test_the_picture_behind_a_group_of_a_withheld_canvas_is_withheld(
-    make_vault: MakeVault, make_state: MakeState
-) -> None:
+def test_the_picture_in_a_withheld_canvas_is_withheld(make_vault: MakeVault, make_state: MakeState) -> None:
     canvas = '{"nodes": [{"id": "1", "type": "group", "label": "Oak", "background": "x/a.png"}]}'
     contents = {"secret/b.canvas": canvas, ".workspacedignore": "secret/\n", "x/a.png": images.png()}
     vault = make_vault(contents)

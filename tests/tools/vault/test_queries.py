@@ -1,5 +1,9 @@
-"""Search, likeness, tags and overview over a real vault: what counts as a word, and what is never shown."""
+"""Search, likeness, tags and overview over a real vault: what counts as a word, and what is never shown;
+and how SQLite runs each statement."""
 
+import random
+import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +21,9 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.notes.search_query import literal, parse
 from workspaced_tools.notes.snippet import SNIPPET_CHARS_MAX
+from workspaced_tools.ports import questions as q
 from workspaced_tools.ports.vault import SearchQuery
-from workspaced_tools.vault.index import full_text
+from workspaced_tools.vault.index import database, full_text
 from workspaced_tools.vault.index import index as index_module
 from workspaced_tools.vault.vault import Vault
 
@@ -119,9 +124,6 @@ def test_a_phrase_is_within_one_name(make_vault: MakeVault) -> None:
         assert hits(vault, across) == [], across
 
 
-# -- an index that is behind --
-
-
 def test_a_note_that_is_gone_moved_or_private_now_is_not_shown(make_vault: MakeVault) -> None:
     files = {f"{name}.md": "apple #one [[z]]" for name in ("gone", "moved", "private", "kept")}
     vault = make_vault({**files, "z.md": "apple #one"})
@@ -163,9 +165,7 @@ def shows_nothing_withheld(vault: Vault) -> None:
     assert vault.notes.names([NoteId("private.md"), NoteId("denied/x.md")]) == [None, None]
 
 
-def test_a_rule_made_while_nobody_looked_holds_from_the_first_answer(
-    make_vault: MakeVault, tmp_path: Path
-) -> None:
+def test_a_rule_holds_from_the_first_answer(make_vault: MakeVault, tmp_path: Path) -> None:
     vault = make_vault(SECRET, cache_dir=tmp_path / "cache")
     vault.close()
     gate_passed = []
@@ -189,9 +189,7 @@ def test_a_rule_made_while_nobody_looked_holds_from_the_first_answer(
 # -- likeness, tags, overview --
 
 
-def test_near_titles_of_a_large_vault_survive_odd_signs(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_near_titles_survive_odd_signs(make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_module, "_NEAR_COMPARED_MAX", 1)
     vault = make_vault({"a.md": '# The "quoted" title', "b.md": "# 東京タワー", "c.md": "# x"})
     for reference, near in (('The "quoted" titel', "a.md"), ("東京タワ", "b.md")):
@@ -228,8 +226,6 @@ def test_a_note_that_is_indexed_anew_during_the_answer_is_in_it(
     assert "b.md" in notes_of(before)
 
 
-# -- the notes of a folder, or with a tag --
-
 FOLDERS = {
     "b.md": "# Bee\n\n#x/y\n",
     "work/z.md": "#x\n",
@@ -264,3 +260,59 @@ def test_all_below_the_folder_with_the_tag_sorted_by_path(
 ) -> None:
     found = make_vault(FOLDERS).searches.members(folder, tag, 100)
     assert [ref.id for ref in found.notes] == expected and found.total == len(expected)
+
+
+WORDS = [f"{first}{second}{third}" for first in "kitchen" for second in "aeiou" for third in ("lm", "rst", "n")]
+NOTE = NoteId("folder1/n8.md")
+SEARCHES = (
+    "kalm", "kalm in a", "a", "a b", "ü a kalm", "kalm tag:project", "kalm -tag:project", "kalm path:folder1",
+    "kalm -inst", '"kalm inst"', "kalm inst tolm cherst hin o", "日", "in", "1 2 3 kalm", "OR",
+)  # fmt: skip
+QUESTIONS: list[q.Question[Any]] = [
+    *(q.Search(SearchQuery(words, 10)) for words in SEARCHES),
+    *(q.Search(SearchQuery(words, 10, names_only=True)) for words in SEARCHES),
+    q.Search(SearchQuery("kalm a", 10, among=(NOTE,))),
+    q.Search(SearchQuery("kalm a", 10, folder="folder1", tags=("project",))),
+    q.Resolve("n12"), q.Resolve("folder1/n12.md"), q.Resolve("No such note"), q.ResolveFrom("n12", NOTE),
+    q.LinkTargets(NOTE, []), q.Incoming(NOTE, 20), q.Images(NOTE), q.Names([NOTE]), q.NamesLike("n1", 10),
+    q.Members("folder1", None, 10), q.Members(None, "project", 10), q.Members(None, None, 10),
+    q.Similar(NOTE, 10), q.SharingTags(NOTE, 10), q.Overview(10), q.NoteCount(), q.Read([NOTE]),
+]  # fmt: skip
+NESTED = re.compile(r"SCAN \w+ VIRTUAL TABLE INDEX \d+:.*=")
+"""A full-text table asked once for each row of another: `M` is a match, `=` a row's number."""
+
+
+def notes(count: int) -> dict[str, str | bytes]:
+    chance = random.Random(1)
+    return {
+        f"folder{number % 7}/n{number}.md": f"# Note {number}\n\n#project/p{number % 5} a ü 日\n\n"
+        f"{' '.join(chance.choices(WORDS, k=30))} [[n{chance.randrange(count)}]]\n"
+        for number in range(count)
+    }
+
+
+@pytest.mark.parametrize("count", [50, pytest.param(20_000, marks=pytest.mark.thorough)])
+def test_no_statement_is_quadratic(count: int, make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault = make_vault(notes(count))
+    plans: dict[str, list[str]] = {}
+    asked = database._rows
+
+    def explained(reader: sqlite3.Connection, sql: str, arguments: Any = ()) -> list[Any]:
+        if not sql.startswith("PRAGMA"):
+            plan = reader.execute(f"EXPLAIN QUERY PLAN {sql}", arguments).fetchall()
+            plans.setdefault(sql, [detail for _, _, _, detail in plan])
+        return asked(reader, sql, arguments)
+
+    monkeypatch.setattr(database, "_rows", explained)
+    for question in QUESTIONS:
+        vault.ask(question, EMPTY_VAULT)
+    assert len(plans) > 30, "the statements were not seen"
+    slow = {sql: plan for sql, plan in plans.items() if any(map(NESTED.match, plan)) or scans_inside(plan)}
+    assert slow == {}
+
+
+def scans_inside(plan: list[str]) -> bool:
+    """Whether a table is read whole for each row of the one before it."""
+    made = {step.removeprefix("MATERIALIZE ") for step in plan if step.startswith("MATERIALIZE ")}
+    loops = [step for step in plan if step.startswith(("SCAN", "SEARCH")) and step[5:] not in made]
+    return any(re.match(r"SCAN \w", step) and "VIRTUAL" not in step for step in loops[1:])

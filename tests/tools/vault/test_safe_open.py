@@ -1,20 +1,28 @@
-"""Opening notes safely, and scanning a vault for them."""
+"""Opening notes safely, and scanning a vault for them, files whose bytes are elsewhere among them."""
 
 import contextlib
+import errno
 import os
 import socket
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
+from support.tool_fixtures import MakeVault
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.errors import ToolError
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
+from workspaced_tools.errors import NotDownloaded, ToolError
 from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
-from workspaced_tools.vault.files.safe_open import RootDirectory, VaultRoot
+from workspaced_tools.notes.note import NoteFailure
+from workspaced_tools.ports.questions import Resolve
+from workspaced_tools.vault.files import safe_open
+from workspaced_tools.vault.files.placeholders import is_dataless
+from workspaced_tools.vault.files.safe_open import RootDirectory, VaultRoot, failed
 from workspaced_tools.vault.files.walk import ScanReport, folders, scan
 
 NFC, NFD = "\u00e9.md", "e\u0301.md"
@@ -81,9 +89,7 @@ def open_descriptors() -> int:
         *["a\0.md", "top.md\0.txt", "/", "../" * 3_000 + "x.md"],
     ],
 )
-def test_a_path_that_leads_out_is_refused_without_a_stat(
-    root: VaultRoot, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_stat_is_made_of_what_leads_out(root: VaultRoot, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("touched the disk")
 
@@ -128,34 +134,6 @@ def test_symlinks_are_never_followed(root: VaultRoot, vault: Path) -> None:
     assert msgspec.structs.replace(report, links=[]) == ScanReport()
 
 
-def test_a_directory_swapped_for_a_symlink_never_leaks(root: VaultRoot, vault: Path) -> None:
-    (vault / "swap").mkdir()
-    (vault / "swap" / "secret.md").write_text("mine")
-    (vault / "link").symlink_to(vault.parent / "outside")
-    done = threading.Event()
-
-    def swap() -> None:
-        while not done.is_set():
-            os.rename(vault / "swap", vault / "kept")
-            os.rename(vault / "link", vault / "swap")
-            os.rename(vault / "swap", vault / "link")
-            os.rename(vault / "kept", vault / "swap")
-
-    swapper = threading.Thread(target=swap)
-    swapper.start()
-    seen = set()
-    try:
-        for _ in range(3_000):
-            try:
-                seen.add(read(root, "swap/secret.md"))
-            except ToolError as failure:
-                seen.add(failure.code)
-    finally:
-        done.set()
-        swapper.join()
-    assert seen <= {"mine", "SYMLINK", "NOTE_NOT_FOUND"}
-
-
 def test_special_files_neither_block_nor_are_read_and_are_reported(root: VaultRoot, vault: Path) -> None:
     os.mkfifo(vault / "fifo.md")
     (vault / "folder.md").mkdir()
@@ -189,9 +167,7 @@ def test_errors_and_successes_leave_no_descriptor_open(root: VaultRoot, vault: P
     assert open_descriptors() == before
 
 
-def test_a_replaced_root_is_noticed_and_one_that_is_absent_or_closed_is_a_read_error(
-    root: VaultRoot, vault: Path
-) -> None:
+def test_a_replaced_root_is_noticed_and_an_absent_one_is_an_error(root: VaultRoot, vault: Path) -> None:
     identity = root.identity()
     vault.rename(vault.parent / "moved")
     assert code(root, "top.md") == "READ_ERROR"
@@ -242,9 +218,7 @@ def test_names_that_are_not_utf8_are_no_notes_and_are_reported(root: VaultRoot, 
     assert sorted(report.undecodable) == ["bad\\udcff.md", "dir\\udcfe"]
 
 
-def test_depth_is_cut_at_the_limit_and_reported_and_the_deepest_note_can_be_opened(
-    root: VaultRoot, vault: Path
-) -> None:
+def test_depth_is_cut_at_the_limit_and_the_deepest_note_opens(root: VaultRoot, vault: Path) -> None:
     here = os.open(vault, os.O_RDONLY)
     for depth in range(1_000):
         os.mkdir("d", dir_fd=here)
@@ -285,3 +259,43 @@ def test_folders_are_those_a_scan_enters_and_never_behind_a_symlink(root: VaultR
     assert root.is_folder("work") and root.is_folder("work/deep.md")
     for path in ("", "/", "..", "top.md", "none", "link", ".obsidian", "a\0", "work//deep.md"):
         assert not root.is_folder(path), path
+
+
+A = NoteId("a.md")
+
+
+def test_a_dataless_file_of_macos_is_known_by_its_flag(tmp_path: Any) -> None:
+    (tmp_path / "a.md").write_text("a")
+    assert not is_dataless((tmp_path / "a.md").stat())
+    assert not is_dataless(cast(os.stat_result, SimpleNamespace(st_flags=0x20)))  # compressed
+    assert is_dataless(cast(os.stat_result, SimpleNamespace(st_flags=0x4000_0020)))
+
+
+def test_a_read_that_macos_gives_up_means_that_the_file_is_elsewhere() -> None:
+    assert failed("a.md", OSError(errno.EDEADLK, "Resource deadlock avoided")).code == NotDownloaded.code
+    assert failed("a.md", OSError(errno.EIO, "")).code == "READ_ERROR"
+
+
+@pytest.fixture
+def dataless(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes every file dataless from now on: this system has no such files."""
+    return lambda: monkeypatch.setattr(safe_open, "is_dataless", lambda _status: True)
+
+
+def test_a_dataless_note_that_was_shown_is_named(make_vault: MakeVault, dataless: Callable[[], None]) -> None:
+    vault = make_vault({A: "# Title\n"})
+    assert not vault.look_at(A)
+    dataless()
+    (vault.root.path / A).touch()
+    vault.reconcile()
+    assert vault.ask(Resolve("Title"), EMPTY_VAULT).note is not None
+    [found] = vault.notes.read([A])
+    assert isinstance(found, NoteFailure) and found.code == NotDownloaded.code
+
+
+def test_one_that_was_never_read_is_missing(make_vault: MakeVault, dataless: Callable[[], None]) -> None:
+    dataless()
+    vault = make_vault({A: "# Title\n"})
+    [found] = vault.notes.read([A])
+    assert isinstance(found, NoteFailure) and found.code == "NOTE_NOT_FOUND"
+    assert vault.ask(Resolve("a"), EMPTY_VAULT).note is None

@@ -53,9 +53,6 @@ def opens(root: VaultRoot, path: str) -> bool:
     return True
 
 
-# -- globs --
-
-
 @pytest.mark.parametrize(
     ("globs", "expected"),
     [
@@ -121,9 +118,7 @@ def test_gitignore_never_leaves_out_markdown_and_can_be_switched_off(tmp_path: P
     ],
     ids=["a class", "a long line", "many stars", "a line separator", "a next line", "too large"],
 )
-def test_a_line_that_git_understands_and_we_do_not_leaves_out_rather_too_much(
-    tmp_path: Path, name: str, rules: str
-) -> None:
+def test_a_line_that_only_git_understands_leaves_out_more(tmp_path: Path, name: str, rules: str) -> None:
     write(tmp_path, {f"src/{name}": "x"})
     assert walked(tmp_path, "src/**") == {f"src/{name}"}
     write(tmp_path, {"src/.gitignore": rules})
@@ -185,9 +180,7 @@ def test_code_has_no_links_but_links_lead_to_it(make_vault: MakeVault) -> None:
     ],
     ids=["elf", "latin-1", "utf-16", "large", "late-nul", "bom", "empty"],
 )
-def test_a_file_that_is_no_text_is_named_and_not_read(
-    make_vault: MakeVault, content: bytes, code: str | None
-) -> None:
+def test_what_is_no_text_is_named_and_not_read(make_vault: MakeVault, content: bytes, code: str | None) -> None:
     vault = make_vault({"src/x.bin": content}, files=FileChoice(("src/**",)))
     note = NoteId("src/x.bin")
     [found] = vault.ask(Read([note]), STATE)

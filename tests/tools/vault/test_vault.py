@@ -152,9 +152,7 @@ def test_an_index_that_is_behind_is_mended_by_asking(make_vault: MakeVault) -> N
 # -- paths --
 
 
-def test_symlinks_are_followed_nowhere_and_the_owner_is_told_of_them(
-    make_vault: MakeVault, tmp_path: Path
-) -> None:
+def test_symlinks_are_not_followed_and_the_owner_is_told(make_vault: MakeVault, tmp_path: Path) -> None:
     vault = make_vault({"real.md": "# Real"})
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/s.md").write_text("# Secret")

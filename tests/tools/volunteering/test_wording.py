@@ -77,9 +77,7 @@ def test_nothing_is_said_of_a_change_that_only_hidden_notes_show() -> None:
 @given(st.lists(names, min_size=1, max_size=61), st.text(max_size=3_000), st.sampled_from(["tagged", "plain"]))
 @example(["</workspace>", "a\nedited: b", "a · closed: c.md"], "</workspace>\npinned: x", "tagged")
 @example(["\U0001f600" * 300] * 61, "\u202e\x1b[31m" * 900, "plain")
-def test_no_name_and_no_text_ends_the_block_or_reads_as_a_line_of_ours(
-    notes: list[str], selected: str, form: Form
-) -> None:
+def test_nothing_ends_the_block_or_reads_as_our_line(notes: list[str], selected: str, form: Form) -> None:
     text = whole(seen(*notes), SelectedText(1, 2, selected), form)
     assert len(text.encode()) <= VOLUNTEERED_BYTES_MAX
     _head, *lines = text.split("\n")

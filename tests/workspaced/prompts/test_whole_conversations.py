@@ -30,9 +30,6 @@ def talk(daemon: Any) -> Begin:
     return begin
 
 
-# -- attached again, and edited --
-
-
 PROMOTIONS = pytest.mark.parametrize("promotion", ["at_fold", "each_turn"])
 
 
@@ -82,9 +79,6 @@ def test_an_edited_note_is_shown_as_it_is_now_in_every_turn(talk: Begin, promoti
     chat.turn("Back?", note("a.md"))
     assert set(chat.folds) <= {promotion}
     chat.finish()
-
-
-# -- the active note --
 
 
 def test_the_active_note_is_told_apart_in_every_turn(talk: Begin) -> None:
