@@ -27,9 +27,6 @@ def main() -> None:
         code = run()
         sys.exit(1 if code == 2 else code)  # to a runtime, 2 means that the user's prompt is to be blocked
     if sys.argv[1:2] == ["serve"]:
-        from .discovery.bytecode import keep_bytecode
-
-        keep_bytecode()
         gc.disable()  # imports make no garbage; the command collects again once all is imported
     from .cli import main as command_line
 

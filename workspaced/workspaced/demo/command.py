@@ -25,7 +25,6 @@ from workspaced_events.replay.replay import replay
 
 from ..client.sync_client import SyncClient, connect
 from ..discovery.autostart import end_started, reach_or_start
-from ..discovery.bytecode import keep_bytecode
 from ..discovery.own_files import DEMO_SOCKET
 from ..errors import NoDaemon, TimedOut
 from ..ipc.socket_path import default_socket
@@ -52,7 +51,6 @@ class Story:
         """Starts the daemon and connects."""
         command = own_module("workspaced", "serve", "--vault", str(self.vault))
         command += ["--data-dir", str(self.data), "--socket", str(self.socket)]
-        keep_bytecode()  # in the user's cache, not in that of the demo's HOME
         # A HOME of its own hides the demo's daemon from clients that look for running daemons.
         home = {**os.environ, "HOME": str(self.data.parent)}
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, env=home)  # noqa: S603

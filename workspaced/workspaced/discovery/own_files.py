@@ -172,7 +172,7 @@ def places(data: Iterable[Path], cache: Iterable[Path], sockets: Path) -> Iterat
     for name, holds in _SETTINGS.items():
         yield from _place("settings", settings, [name], holds)
     cached = platformdirs.user_cache_path("workspaced")
-    yield from _place("cache", cached, (".bytecode", "demo.wsb"), "compiled modules, and the demo's log")
+    yield from _place("cache", cached, ("demo.wsb",), "the demo's log")
     for folder in _folders(cached, cache):
         yield from _place(
             "cache", folder, filter(INDEX_NAME.fullmatch, _names(folder)), "an index, made anew if needed"

@@ -176,15 +176,13 @@ class Live:
         return {origin: view.position for origin, view in self._daemon.state().peers.origins.items()}
 
     async def _apply(self, event: RemoteEventsApplied) -> None:
-        """Records a peer's message, and unpins here what this person has unpinned or forgotten there."""
+        """Records a peer's message, unpins here what this person has unpinned or forgotten there, ends asks that
+        have reached everybody."""
         await self._record([Action(event), *let_go(self._daemon.state(), event)])
         if unpinned := self._removed_by_peers():
             await self._record(unpinned)
-        await self._end_asks(self._daemon.state())
-
-    async def _end_asks(self, state: WorkspaceState) -> None:
-        """Asks no more what has reached everybody."""
-        left = tuple(each for each in self.membership.asks if state.peers.not_reached(each.vault, each.asked))
+        peers = self._daemon.state().peers
+        left = tuple(each for each in self.membership.asks if peers.not_reached(each.vault, each.asked))
         if left != self.membership.asks:
             await self._changed(lambda now: replace(now, asks=left))
 
