@@ -18,18 +18,13 @@ FOUND = "Alpha is the first."
 """What the tool `search_workspace` answers."""
 
 
-class Recorder(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
+class Recorder(httpx2.AsyncBaseTransport):
     """Keeps the bodies that a framework sends, before anything is put into them."""
 
     def __init__(self, made: Callable[..., Any], options: dict[str, Any]) -> None:
         """`made`: makes the transport that they are sent through."""
         self.transport = made(**options)
         self.bodies: list[bytes] = []
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        self.bodies.append(request.read())
-        response: httpx2.Response = self.transport.handle_request(request)
-        return response
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.bodies.append(await request.aread())

@@ -135,12 +135,6 @@ def test_a_vault_that_is_not_open_can_be_neither_closed_nor_current() -> None:
         assert (state.current, [each.id for each in to_json(state).vaults]) == (V, [V])
 
 
-def test_a_switch_leaves_no_note_active_and_a_reopened_vault_has_its_pins_again() -> None:
-    state = folded((c.ActiveNoteSet(A), W), c.NotePinned(B), c.VaultClosed(V), c.VaultSwitched(W), vaults=(V, W))
-    assert (state.current, state.of(W).active) == (W, None)
-    assert shown(fold_all([event_of(9, c.VaultOpened(V, "v", "/v"))], state)) == {"pins": [B]}
-
-
 def test_an_event_of_no_vault_with_none_current_changes_no_notes() -> None:
     assert folded((c.NotePinned(A), None), (c.ActiveNoteSet(C), None), vaults=()).by_vault == {}
 

@@ -8,15 +8,7 @@ from support.profiles import examples
 from support.random_log import V, event_of
 
 from workspaced_events.ids import LinkedVaultId, NoteId, OriginId
-from workspaced_events.peers.differences import (
-    ASKS_MAX,
-    HEARD_MAX,
-    VAULTS_MAX,
-    SharedView,
-    difference,
-    notes_of,
-    notes_of_difference,
-)
+from workspaced_events.peers import differences as views
 from workspaced_events.projections.shared_view import shared_view
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
@@ -39,7 +31,7 @@ def fold(state: WorkspaceState, *data: Any) -> WorkspaceState:
     return state
 
 
-def gated(state: WorkspaceState, before: SharedView, n: int) -> SharedView:
+def gated(state: WorkspaceState, before: views.SharedView, n: int) -> views.SharedView:
     return shared_view(state, lambda _vault, note: note != SECRET, before, n)
 
 
@@ -61,9 +53,9 @@ def test_no_message_names_a_note_that_may_not_leave(steps: list[c.Data]) -> None
     for n, step in enumerate(steps, 1):
         state = fold(state, step)
         after = gated(state, before, n)
-        changed = difference(before, after)
-        assert SECRET not in {note for each in changed for note in notes_of_difference(each)}
-        assert SECRET not in {note for vault in after.values() for note in notes_of(vault)}
+        changed = views.difference(before, after)
+        assert SECRET not in {note for each in changed for note in views.notes_of_difference(each)}
+        assert SECRET not in {note for vault in after.values() for note in views.notes_of(vault)}
         before = after
 
 
@@ -71,15 +63,15 @@ def test_moving_a_note_that_may_not_leave_is_no_message() -> None:
     state = fold(EMPTY, *linked(), c.NotePinned(NOTES[0]), c.NotePinned(SECRET), c.NotePinned(NOTES[1]))
     before = gated(state, {}, 1)
     moved = fold(state, c.PinnedNotesReordered((SECRET, NOTES[0], NOTES[1])))
-    assert not difference(before, gated(moved, before, 2))
+    assert not views.difference(before, gated(moved, before, 2))
     ordered = fold(moved, c.PinnedNotesReordered((NOTES[1], SECRET, NOTES[0])))
-    assert difference(before, gated(ordered, before, 2))
+    assert views.difference(before, gated(ordered, before, 2))
 
 
 def test_of_a_vault_with_pins_alone_nothing_else_leaves_and_of_others_nothing() -> None:
     steps = (c.NotePinned(NOTES[0]), c.ActiveNoteSet(NOTES[1]), c.TemporaryTabOpened(NOTES[2], "search"))
     [pins] = shared_view(fold(EMPTY, *linked("pins"), *steps)).values()
-    assert [*notes_of(pins)] == [NOTES[0]]
+    assert [*views.notes_of(pins)] == [NOTES[0]]
     assert shared_view(fold(EMPTY, *linked("none"), *steps)) == {}
     assert shared_view(fold(EMPTY, c.VaultOpened(V, "v", "/v"), *steps)) == {}
 
@@ -98,12 +90,12 @@ def test_what_others_ask_to_forget_swells_no_message() -> None:
         p.SharedVault(
             LinkedVaultId(f"{vault:032x}"),
             forgetting=p.Forgetting(
-                tuple(p.AskedName(f"{vault:032x}{number:032x}", 2**53) for number in range(ASKS_MAX))
+                tuple(p.AskedName(f"{vault:032x}{number:032x}", 2**53) for number in range(views.ASKS_MAX))
             ),
         )
-        for vault in range(VAULTS_MAX)
+        for vault in range(views.VAULTS_MAX)
     ]
     heard = c.RemoteEventsApplied(other, p.Position(1, 1), 1, True, tuple(view))
     shared = shared_view(fold(EMPTY, c.LinkChanged(OWN, members), heard))
     told = [each.forgetting.heard for each in shared.values() if each.forgetting is not None]
-    assert len(told) == VAULTS_MAX and all(told) and sum(map(len, told)) <= HEARD_MAX
+    assert len(told) == views.VAULTS_MAX and all(told) and sum(map(len, told)) <= views.HEARD_MAX

@@ -11,14 +11,7 @@ from typing import Any
 import pytest
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_tools.errors import (
-    ArgumentInvalid,
-    MemoryChanged,
-    MemoryNotFound,
-    MemoryPathUnusable,
-    MemoryWriteFailed,
-    ToolError,
-)
+from workspaced_tools import errors as errors
 from workspaced_tools.memory.commands import plan
 from workspaced_tools.memory.folder import Change
 from workspaced_tools.memory.shared_folder import SharedFolder
@@ -61,13 +54,13 @@ def secret(vault: Path) -> Path:
 @pytest.mark.parametrize("path", PATHS)
 def test_a_path_that_could_lead_out_is_refused(use: Any, secret: Path, vault: Path, path: str) -> None:
     for command, more in COMMANDS:
-        with pytest.raises(ArgumentInvalid) as raised:
+        with pytest.raises(errors.ArgumentInvalid) as raised:
             use(command, path, **more)
         assert SECRET not in str(raised.value) and len(str(raised.value)) < 500
     assert sorted(os.listdir(vault)) == ["Memory", "secret.md"]
     assert os.listdir(vault / "Memory") == ["work"] and not os.listdir(vault / "Memory" / "work")
     use("create", "/memories/plan.md", text="one")
-    with pytest.raises(ArgumentInvalid):
+    with pytest.raises(errors.ArgumentInvalid):
         use("rename", "/memories/plan.md", to=path)
     assert secret.read_text() == SECRET and use("view", "/memories/plan.md").text == "one"
 
@@ -97,12 +90,12 @@ def test_no_other_file_is_read_or_written(use: Any, secret: Path, vault: Path, k
     THINGS[kind](thing, secret)
     before = os.lstat(thing)
     for command, more in COMMANDS:
-        with pytest.raises(MemoryPathUnusable) as raised:
+        with pytest.raises(errors.MemoryPathUnusable) as raised:
             use(command, "/memories/thing.md", **more)
         assert SECRET not in str(raised.value)
     assert use("view", "/memories").files == ()
     use("create", "/memories/plan.md", text="one")
-    with pytest.raises(MemoryPathUnusable):
+    with pytest.raises(errors.MemoryPathUnusable):
         use("rename", "/memories/plan.md", to="/memories/thing.md")
     assert secret.read_text() == SECRET and os.lstat(thing).st_ino == before.st_ino
     assert not (vault / "made-by-agent.md").exists()
@@ -120,7 +113,7 @@ def test_a_linked_folder_is_not_entered(use: Any, secret: Path, vault: Path, tmp
     (vault / place).symlink_to(outside)
     path = f"/memories/{place.removeprefix('Memory').lstrip('/')}/secret.md".replace("//", "/")
     for command, more in COMMANDS:
-        with pytest.raises(MemoryPathUnusable):
+        with pytest.raises(errors.MemoryPathUnusable):
             use(command, path, **more)
     assert os.listdir(outside) == ["secret.md"] and (outside / "secret.md").read_text() == SECRET
 
@@ -129,7 +122,7 @@ def test_a_file_where_a_folder_should_be_is_no_folder(use: Any, vault: Path) -> 
     use("create", "/memories/plan.md", text="xyzzy")
     use("create", "/memories/work/plan.md", text="xyzzy")
     for command, more in COMMANDS[1:4]:
-        with pytest.raises(MemoryPathUnusable):
+        with pytest.raises(errors.MemoryPathUnusable):
             use(command, "/memories/plan.md/inner.md", **more)
         with pytest.raises(WorkspacedError):
             use(command, "/memories/work", **more)
@@ -203,7 +196,7 @@ def test_a_file_that_changed_after_it_was_read_stays_as_it_is(
         file.unlink()
     else:
         file.write_text(theirs)
-    with pytest.raises(MemoryChanged):
+    with pytest.raises(errors.MemoryChanged):
         folder.folder.apply(change)
     assert (file.read_text() if file.exists() else None) == theirs
     assert [name for name in os.listdir(vault / "Memory") if name != "plan.md"] == []
@@ -213,7 +206,7 @@ def test_a_name_that_someone_took_meanwhile_is_not_replaced(use: Any, folder: Sh
     use("create", "/memories/plan.md", text="one")
     (vault / "Memory" / "new.md").write_text("theirs")
     for change in (Change(("new.md",), None, b"mine"), Change(("new.md",), b"one", b"one", ("plan.md",))):
-        with pytest.raises(MemoryChanged):
+        with pytest.raises(errors.MemoryChanged):
             folder.folder.apply(change)
     assert (vault / "Memory" / "new.md").read_text() == "theirs"
     assert sorted(os.listdir(vault / "Memory")) == ["new.md", "plan.md"]
@@ -224,7 +217,7 @@ def test_a_folder_of_files_nobody_could_name_is_empty(use: Any, vault: Path) -> 
     for name in (b"\xff.md", b".hidden", b"a%2fb.md", "\u202egpj.md".encode(), b" blank"):
         (vault / "Memory" / os.fsdecode(name)).write_text(SECRET)
     assert use("view", "/memories").files == ()
-    with pytest.raises(MemoryNotFound):
+    with pytest.raises(errors.MemoryNotFound):
         use("view", "/memories/gpj.md")
 
 
@@ -242,7 +235,7 @@ def test_what_the_disk_refuses_changes_nothing(
     ):
         with monkeypatch.context() as patched:
             patched.setattr(os, call, refuses)
-            with pytest.raises(MemoryWriteFailed):
+            with pytest.raises(errors.MemoryWriteFailed):
                 folder.folder.apply(change)
         assert os.listdir(vault / "Memory") == ["a.md"]
 
@@ -261,7 +254,7 @@ def test_a_name_of_an_outside_file_that_goes_while_it_is_read_shows_nothing_of_i
 
     monkeypatch.setattr(os, "fstat", after_it_went)
     content = None
-    with suppress(MemoryPathUnusable):
+    with suppress(errors.MemoryPathUnusable):
         content = folder.folder.read(("a.md",))
     assert not second.exists() and content is None
 
@@ -278,5 +271,5 @@ def test_a_move_onto_the_memory_folder_itself_is_refused_in_words(
         return content
 
     monkeypatch.setattr(SharedFolder, "read", and_the_user_removes_it)
-    with pytest.raises(ToolError):
+    with pytest.raises(errors.ToolError):
         plan(UseMemory("rename", "/memories/a.md", to="/memories"), folder)

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.diffs import applied
 
 from workspaced_tools.prompts.model.blocks import (
     REPLACES_EARLIER,
@@ -14,6 +15,7 @@ from workspaced_tools.prompts.model.blocks import (
     provider_unavailable,
     unavailable,
 )
+from workspaced_tools.prompts.model.changes import LINES_MAX, line_changes, unified_diff
 from workspaced_tools.prompts.model.types import Artifact, Provided
 from workspaced_tools.prompts.model.untrusted_text import unescape_body, unescape_field
 
@@ -97,3 +99,20 @@ def test_what_names_a_thing_in_passing_is_one_line(name: str) -> None:
     ):
         assert line.splitlines() == [line]
         assert "<" not in line
+
+
+lines = st.lists(st.sampled_from(["", "a", "b", " c", "-d", "+e", "@@ -1,1 +1,1 @@", "é\r"]), max_size=30)
+
+
+@given(lines, lines, st.integers(0, 3))
+def test_applied_to_the_text_before_it_gives_the_text_after(one: list[str], two: list[str], context: int) -> None:
+    before, after = "\n".join(one), "\n".join(two)
+    diff = unified_diff(before, after, context=context)
+    assert applied(before, diff) == after if diff else before == after
+
+
+def test_texts_too_long_to_compare_have_no_diff() -> None:
+    one = "\n".join(f"one {number}" for number in range(LINES_MAX))
+    two = "\n".join(f"two {number}" for number in range(LINES_MAX))
+    assert unified_diff(one, two) == ""
+    assert line_changes(one, two + "\nmore") == (1, 0)

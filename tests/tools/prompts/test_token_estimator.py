@@ -4,13 +4,7 @@ from math import ceil
 
 import pytest
 
-from workspaced_tools.prompts.model.token_estimate import (
-    IMAGE_TOKENS,
-    Estimator,
-    block_seed,
-    estimate_definitions_tokens,
-    message_seed,
-)
+from workspaced_tools.prompts.model import token_estimate as estimate
 from workspaced_tools.prompts.model.types import Block, ChatMessage
 
 
@@ -24,9 +18,9 @@ from workspaced_tools.prompts.model.types import Block, ChatMessage
     ],
 )
 def test_a_result_is_estimated_as_the_kind_of_text_that_it_is(text: str, chars_per_token: float) -> None:
-    assert block_seed(Block("toolResult", text)) == ceil(len(text) / chars_per_token)
-    assert block_seed(Block("text", text)) == ceil(len(text) / 4)
-    assert estimate_definitions_tokens(text) == ceil(len(text) / 3.3)
+    assert estimate.block_seed(Block("toolResult", text)) == ceil(len(text) / chars_per_token)
+    assert estimate.block_seed(Block("text", text)) == ceil(len(text) / 4)
+    assert estimate.estimate_definitions_tokens(text) == ceil(len(text) / 3.3)
 
 
 def test_a_message_is_all_that_its_blocks_say() -> None:
@@ -37,5 +31,5 @@ def test_a_message_is_all_that_its_blocks_say() -> None:
         Block("toolResult", "", "id", "find"),
     )
     message = ChatMessage("user", blocks)
-    assert message_seed(message) == 10 + ceil(80 / 2.25) + 1 + IMAGE_TOKENS + 1
-    assert Estimator(2.0).message_tokens(message) == 2 * message_seed(message)
+    assert estimate.message_seed(message) == 10 + ceil(80 / 2.25) + 1 + estimate.IMAGE_TOKENS + 1
+    assert estimate.Estimator(2.0).message_tokens(message) == 2 * estimate.message_seed(message)

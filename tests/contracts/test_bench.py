@@ -1,15 +1,21 @@
-"""The cache rules that the figures of prompts rest on, against conversations counted by hand.
+"""The bench: the cache rules that the figures of prompts rest on, comparing, and that each part prints figures.
 
-A word is a token here, and each block has one more for its role: `block(99)` has 100 tokens.
+A word is a token in the caches, and each block has one more for its role: `block(99)` has 100 tokens.
 """
 
 import importlib
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 from zlib import crc32
 
 import pytest
+from bench.compare import CannotCompare, compare
 from support import ROOT
 
 
@@ -113,3 +119,70 @@ def test_a_body_is_read_in_the_order_tools_system_messages_and_marks_change_no_b
     assert [each.text for each in blocks[1:3]] == ["Be brief.", "Hello."]
     assert blocks[4].text == "c1 Found."
     assert not any("cache_control" in each.text for each in blocks)
+
+
+BENCH = """
+import json, probe, sys
+assert sys.argv[1:] == ["--only", "part"]
+print(json.dumps({"bench": "part.speed", "value": probe.VALUE, "unit": "ms"}))
+"""
+
+
+def git(tree: Path, *arguments: str) -> str:
+    name = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *name, *arguments], cwd=tree, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Two commits: the probe's value is 8, then 2."""
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "__main__.py").write_text(BENCH)
+    (tmp_path / "events" / "probe").mkdir(parents=True)
+    git(tmp_path, "init", "--quiet")
+    for value in (8, 2):
+        (tmp_path / "events" / "probe" / "__init__.py").write_text(f"VALUE = {value}\n")
+        git(tmp_path, "add", ".")
+        git(tmp_path, "commit", "--quiet", "-m", f"{value}")
+    return tmp_path
+
+
+def lines(tree: Path, commit: str) -> list[dict[str, Any]]:
+    return list(compare(tree, commit, ["--only", "part"], rounds=2))
+
+
+def test_a_ratio_is_this_trees_value_divided_by_the_commits(tree: Path) -> None:
+    [line] = lines(tree, "HEAD~1")
+    assert (line["before"], line["after"], line["rounds"]) == (8, 2, 2)
+    assert (line["ratio"], line["low"], line["high"]) == (0.25, 0.25, 0.25)
+    assert line["commit"] == git(tree, "rev-parse", "HEAD~1")[:12]
+
+
+@pytest.mark.parametrize("commit", ["nonsense", "--help", ""])
+def test_a_wrong_commit_is_an_error_that_names_it(tree: Path, commit: str) -> None:
+    with pytest.raises(CannotCompare, match=repr(commit)):
+        lines(tree, commit)
+
+
+def bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "bench", *arguments]
+    without_registry = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}
+    return subprocess.run(command, cwd=ROOT, env=without_registry, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", ["shrink", "tools", "visible", "replay", "mcp", "peers"])
+def test_a_part_prints_figures_of_its_own_or_why_it_cannot(part: str, tmp_path: Path) -> None:
+    done = bench("--quick", "--only", part, "--dir", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    figures = [json.loads(line) for line in done.stdout.splitlines()]
+    assert figures and all(str(each["bench"]).startswith(f"{part}.") for each in figures)
+    for each in figures:
+        assert each["value"] is not None or "installing mcp==" in each["skipped"], each
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_prefix_of_no_figure_is_an_error_that_says_what_there_is() -> None:
+    done = bench("--only", "nonsense")
+    assert (done.returncode, done.stdout) == (2, "") and "publish.socket.1_client" in done.stderr
