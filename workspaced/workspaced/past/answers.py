@@ -5,7 +5,7 @@ What neither holds is `NOT_RECORDED`, which lists what was asked in the log. Not
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from workspaced_events.clock import Clock
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.visits import Visit, VisitLog
+from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_events.schema.catalogue import Sharing
@@ -23,14 +23,14 @@ from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.questions import Images
 from workspaced_tools.ports.vault import NoteImage
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import ManifestStore
+from workspaced_tools.prompts.audit.manifests import manifest_at
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.format import RecordedImages, Recording
 from workspaced_tools.recording.shown_notes import texts_of
 from workspaced_tools.replay.bundling import blobs_read
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
-from workspaced_tools.replay.verify import StateNotRetained
+from workspaced_tools.replay.verify import recorded_visits
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.sharing.verdicts import Verdicts
 from workspaced_tools.tools.tool import Tool
@@ -72,7 +72,7 @@ class Recorded:
     def view(self, state: WorkspaceState, moment: Moment, level: Sharing) -> Seen:
         """What a client sees at a moment. For whoever holds the log's lock."""
         log, vault = self.log, state.current
-        prompts = partial(ManifestStore, state.conversations, vault, self._texts)
+        prompts = partial(manifest_at, state.conversations, vault, self._texts)
         if vault is None:
             nothing = Verdicts(lambda _name: True)
             view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=nothing)
@@ -88,8 +88,8 @@ class Recorded:
                 withheld_image=lambda _path: False,
                 some_withheld=bool(policy.withheld_notes),
             ),
-            _History(log, vault, moment.seq),
-            PastVersions(log, log.recordings, vault, moment, verdicts),
+            partial(recorded_visits, log.visits_at, moment.seq, vault),
+            PastVersions(log, log.recordings, vault, moment, verdicts).version,
             prompts,
             level=level,
             withheld=verdicts,
@@ -202,20 +202,6 @@ def read_only() -> ReadOnly:
         hint="Connect to the daemon that serves the vault now.",
         retryable=False,
     )
-
-
-class _History(NamedTuple):
-    """Implements `HistoryPort`."""
-
-    log: RecordedLog
-    vault: VaultId
-    seq: int
-
-    def visits(self) -> Sequence[Visit]:
-        try:
-            return self.log.visits_at(self.seq, self.vault)
-        except StateNotRetained:
-            raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.") from None
 
 
 class MomentAnswers(Answers):
