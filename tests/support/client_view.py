@@ -43,18 +43,6 @@ SETTINGS = ConversationStarted(
 )
 
 
-class Visited:
-    """Implements `HistoryPort`: of an error, that it cannot be read."""
-
-    def __init__(self, visits: Sequence[Visit] | Exception) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        if isinstance(self._visits, Exception):
-            raise self._visits
-        return self._visits
-
-
 class World:
     """What one client has before it."""
 
@@ -92,7 +80,7 @@ class World:
         vaults = {V: RegisteredVault(V, "Brain", "/home/someone/brain", True)}
         state = WorkspaceState(7, self.current, vaults if self.current == V else {}, {V: self.state})
         withheld = self.vault.levels.is_withheld if self.vault is not None else lambda _note: True
-        return shared_view(state, self.now, self.vault, Visited(self.visits), level=self.level, withheld=withheld)
+        return shared_view(state, self.now, self.vault, lambda: self.visits, level=self.level, withheld=withheld)
 
     def reading(self, *, pinned_tokens: int = 0) -> Reading:
         return Reading(self.view(), self.texts, self.keep, V, fence="chat", pinned_tokens=pinned_tokens)

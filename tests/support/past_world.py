@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from support.client_view import Visited
 from workspaced_events.clock import event_time
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -245,8 +244,8 @@ class World:
             state,
             moment.time,
             vault,
-            Visited(visits_of(self.events.all[: moment.seq], V)),
-            PastVersions(self.events, Recordings(self.blobs.get), V, moment, withheld),
+            lambda: visits_of(self.events.all[: moment.seq], V),
+            PastVersions(self.events, Recordings(self.blobs.get), V, moment, withheld).version,
             level="all",
             withheld=withheld,
         )

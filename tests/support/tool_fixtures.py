@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from support import answers, images
-from support.client_view import Visited, World
+from support.client_view import World
 from workspaced_events.ids import NoteId, TabId, VaultId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import (
@@ -147,7 +147,7 @@ def make_view() -> Callable[..., View]:
     ) -> View:
         vaults = {VAULT_ID: RegisteredVault(VAULT_ID, "Brain", "/home/someone/brain", True)}
         known = WorkspaceState(7, VAULT_ID, vaults, {VAULT_ID: state}) if registered else WorkspaceState(seq=7)
-        return shared_view(known, NOW, vault, Visited(visits), level="all", withheld=lambda _note: False)
+        return shared_view(known, NOW, vault, lambda: visits, level="all", withheld=lambda _note: False)
 
     return make
 

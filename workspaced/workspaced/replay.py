@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -25,7 +25,6 @@ from workspaced_events.finding.expression import Expression
 from workspaced_events.finding.first_event import find_first
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.conversations import Conversation
-from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import WorkspaceState, to_json
 from workspaced_events.replay import log_cursor
 from workspaced_events.replay.indexed_events import IndexedEvents
@@ -36,7 +35,7 @@ from workspaced_events.replay.source import Progress, StoredSource
 from workspaced_events.schema.catalogue import CATALOGUE, Event, PromptAssembled, Shape, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import ManifestStore
+from workspaced_tools.prompts.audit.manifests import manifest_at
 from workspaced_tools.prompts.audit.rebuild import checked
 from workspaced_tools.prompts.audit.supposed import Notes as SupposedNotes
 from workspaced_tools.prompts.audit.supposed import rebuild_supposing, whole_notes
@@ -56,6 +55,7 @@ from workspaced_tools.replay.verify import (
     StateNotRetained,
     Verified,
     of_another_part,
+    recorded_visits,
     verify,
     verify_call,
     verify_prompt,
@@ -388,7 +388,7 @@ class Moment:
 
     def _view(self) -> View:
         vault = self.state.current
-        prompts = partial(ManifestStore, self.state.conversations, vault, self._texts)
+        prompts = partial(manifest_at, self.state.conversations, vault, self._texts)
         also = tuple(self._past.state_at(seq).seq for seq in self._place.also)
         if vault is None:
             view = shared_view(self.state, self.time, None, prompts=prompts, level="all", withheld=_nothing)
@@ -398,8 +398,8 @@ class Moment:
             self.state,
             self.time,
             PastVault(past, _nothing, withheld_image=_nothing),
-            HistoryAt(self._past.visits_at, vault, self.seq),
-            PastVersions(self._past, self._recordings, vault, self._place, _nothing),
+            partial(recorded_visits, self._past.visits_at, self.seq, vault),
+            PastVersions(self._past, self._recordings, vault, self._place, _nothing).version,
             prompts,
             level="all",
             withheld=_nothing,
@@ -540,17 +540,3 @@ class Prompt:
 
     def _made(self, notes: SupposedNotes | None) -> Assembled:
         return rebuild_supposing(self.event.data, self._conversation(), texts_in(self._part.blob), notes or {})
-
-
-class HistoryAt(NamedTuple):
-    """Implements `HistoryPort` at one moment."""
-
-    visits_at: Callable[[int, VaultId], Sequence[Visit]]
-    vault: VaultId
-    seq: int
-
-    def visits(self) -> Sequence[Visit]:
-        try:
-            return self.visits_at(self.seq, self.vault)
-        except StateNotRetained:
-            raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.") from None

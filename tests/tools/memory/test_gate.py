@@ -12,25 +12,19 @@ NOW = "2026-03-01T12:00:00.000000Z"
 COMMAND = UseMemory("delete", "/memories/plan.md")
 
 
-class Used:
-    """Implements `MemoryPort`; remembers what it was asked."""
+def test_a_client_that_is_shown_only_names_does_not_reach_it() -> None:
+    commands: list[UseMemory] = []
 
-    def __init__(self) -> None:
-        self.commands: list[UseMemory] = []
-
-    def use(self, command: UseMemory) -> MemoryAnswer:
-        self.commands.append(command)
+    def memory(command: UseMemory) -> MemoryAnswer:
+        commands.append(command)
         return MemoryAnswer(command.path)
 
-
-def test_a_client_that_is_shown_only_names_does_not_reach_it() -> None:
-    memory = Used()
     view = shared_view(EMPTY, NOW, None, level="names", withheld=lambda _note: False, memory=memory)
     with pytest.raises(SharingOff):
         view.vault.ask(COMMAND)
-    assert memory.commands == []
+    assert commands == []
     view = shared_view(EMPTY, NOW, None, level="all", withheld=lambda _note: False, memory=memory)
-    assert view.vault.ask(COMMAND).path == COMMAND.path and memory.commands == [COMMAND]
+    assert view.vault.ask(COMMAND).path == COMMAND.path and commands == [COMMAND]
 
 
 def test_a_view_of_the_past_has_no_memory_folder() -> None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import images
-from support.client_view import Visited
 from support.profiles import examples
 
 import workspaced_events.errors as event_errors
@@ -32,7 +31,7 @@ from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.notes.note import Note
 from workspaced_tools.ports import questions as q
 from workspaced_tools.ports.asking import VaultPort
-from workspaced_tools.ports.history import HistoryPort, PastPort, VersionAt
+from workspaced_tools.ports.history import VersionAt
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.recording.format import read_recording, shown_of
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
@@ -124,12 +123,11 @@ class Kept:
         return Answers(read_recording(recorded(recorder, "agent", self.keep), "it").asked, Notes(self.blobs.get))
 
 
-def recorder_over(
-    vault: Any = None, history: HistoryPort | None = None, past: PastPort | None = None, level: Sharing = "all"
-) -> ViewRecorder:
+def recorder_over(vault: Any = None, level: Sharing = "all") -> ViewRecorder:
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
     return ViewRecorder(
-        shared_view(state, NOW, vault, history, past, level=level, withheld=lambda _note: False), state
+        shared_view(state, NOW, vault, level=level, withheld=lambda _note: False),
+        state,
     )
 
 
@@ -202,7 +200,7 @@ def test_a_recording_gives_the_visits_that_were_shared(visits: list[Visit], gone
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
     withheld = {f"{name}.md" for name in gone}
     recorder = ViewRecorder(
-        shared_view(state, NOW, None, Visited(visits), level="all", withheld=withheld.__contains__), state
+        shared_view(state, NOW, None, lambda: visits, level="all", withheld=withheld.__contains__), state
     )
     shared = recorder.view.vault.ask(q.Visits())
     [exchange] = read_recording(recorded(recorder, "agent", Kept().keep), "it").asked

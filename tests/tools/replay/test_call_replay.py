@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.client_view import Visited
 from support.gate import NonBlockingVault
 from support.profiles import examples
 
@@ -82,10 +81,15 @@ class World:
         """The answer, the event and the recording."""
         withheld = self.vault.levels.is_withheld if self.vault is not None else lambda _note: True
         port = NonBlockingVault(self.vault) if nonblocking else self.vault
-        view = shared_view(self.state, NOW, port, Visited(self.visits), level=level, withheld=withheld)
+        view = shared_view(self.state, NOW, port, self._visits, level=level, withheld=withheld)
         recorder = ViewRecorder(view, self.state)
         payload = payload_of(run(TOOLS[tool], recorder.view, arguments))
         return payload, called_of(tool, arguments, payload), recorded(recorder, "agent", self._keep)
+
+    def _visits(self) -> Sequence[Visit]:
+        if isinstance(self.visits, Exception):
+            raise self.visits
+        return self.visits
 
     def _keep(self, content: bytes, name: str) -> None:
         self.blobs[name] = content

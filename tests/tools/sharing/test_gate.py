@@ -8,7 +8,7 @@ told on purpose. What is sent is thereby covered whatever it is: names, counts, 
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -99,14 +99,9 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-class Past:
-    """A `HistoryPort` with these visits."""
-
-    def __init__(self, notes: Sequence[str]) -> None:
-        self.every = [Visit(NoteId(each), 2 * at + 1, EARLIER, NOW) for at, each in enumerate(notes) if each]
-
-    def visits(self) -> Sequence[Visit]:
-        return self.every
+def visits_of(*notes: str) -> Callable[[], list[Visit]]:
+    every = [Visit(NoteId(each), 2 * at + 1, EARLIER, NOW) for at, each in enumerate(notes) if each]
+    return lambda: every
 
 
 def state_of(*notes: str, active: str, secret: bool) -> WorkspaceState:
@@ -133,10 +128,10 @@ def state_of(*notes: str, active: str, secret: bool) -> WorkspaceState:
 class World:
     """A vault with a state, asked as the daemon asks."""
 
-    def __init__(self, vault: Any, state: WorkspaceState, past: Past) -> None:
+    def __init__(self, vault: Any, state: WorkspaceState, visits: Callable[[], list[Visit]]) -> None:
         self.vault = vault
         self.state = state
-        self.past = past
+        self.visits = visits
 
     def ask(
         self, name: str, arguments: dict[str, Any], level: Sharing = "all", *, nonblocking: bool = False
@@ -149,7 +144,7 @@ class World:
                 self.vault.reconcile()  # as the daemon does
             version = self.vault.levels.version
             view = shared_view(
-                self.state, NOW, port, self.past, level=level, withheld=withheld, lists=KnownLists()
+                self.state, NOW, port, self.visits, level=level, withheld=withheld, lists=KnownLists()
             )
             result = run(TOOLS[name], view, arguments)
             if self.vault.levels.version == version or is_current(view, self.state, withheld):
@@ -166,11 +161,11 @@ class World:
 @pytest.fixture
 def absent(make_vault: MakeVault) -> World:
     """The world without the note."""
-    return World(make_vault(PUBLIC), state_of(*PUBLIC, active="home.md", secret=False), Past(list(PUBLIC)))
+    return World(make_vault(PUBLIC), state_of(*PUBLIC, active="home.md", secret=False), visits_of(*PUBLIC))
 
 
 def withheld_world(vault: Any, active: str = "home.md") -> World:
-    return World(vault, state_of(*PUBLIC, active=active, secret=True), Past([*PUBLIC, SECRET]))
+    return World(vault, state_of(*PUBLIC, active=active, secret=True), visits_of(*PUBLIC, SECRET))
 
 
 def assert_the_same(one: World, other: World, level: Sharing = "all") -> None:
@@ -205,7 +200,7 @@ def test_nothing_tells_of_a_withheld_note_before_the_index_is_built(make_vault: 
     absent = World(
         make_vault(PUBLIC, indexed=False, index_wait_s=0.01),
         state_of(*PUBLIC, active="home.md", secret=False),
-        Past(list(PUBLIC)),
+        visits_of(*PUBLIC),
     )
     world = withheld_world(make_vault({**PUBLIC, SECRET: PRIVATE_SECRET}, indexed=False, index_wait_s=0.01))
     for name, arguments in CALLS[:5]:
@@ -248,7 +243,7 @@ def test_a_note_that_was_private_and_is_gone_is_not_told_of_either(make_vault: M
 
 
 def test_a_private_active_note_is_no_active_note(make_vault: MakeVault) -> None:
-    nothing = World(make_vault(PUBLIC), state_of(*PUBLIC, active=SECRET, secret=False), Past(list(PUBLIC)))
+    nothing = World(make_vault(PUBLIC), state_of(*PUBLIC, active=SECRET, secret=False), visits_of(*PUBLIC))
     world = withheld_world(make_vault({**PUBLIC, SECRET: PRIVATE_SECRET}), active=SECRET)
     assert_the_same(world, nothing)
     answer = json.loads(world.ask("get_current_note", {}))
@@ -260,7 +255,7 @@ def test_a_private_active_note_is_no_active_note(make_vault: MakeVault) -> None:
 def test_the_active_note_turns_private_between_two_calls(
     make_vault: MakeVault, first: tuple[str, dict[str, Any]]
 ) -> None:
-    nothing = World(make_vault(PUBLIC), state_of(*PUBLIC, active=SECRET, secret=False), Past(list(PUBLIC)))
+    nothing = World(make_vault(PUBLIC), state_of(*PUBLIC, active=SECRET, secret=False), visits_of(*PUBLIC))
     world = withheld_world(make_vault({**PUBLIC, SECRET: OPEN_SECRET}), active=SECRET)
     world.ask(*first)
     write(world.vault, SECRET, PRIVATE_SECRET)
@@ -306,7 +301,7 @@ EXPOSED = (
 def names_world(make_vault: MakeVault) -> World:
     vault = make_vault(PUBLIC)
     state = msgspec.structs.replace(state_of(*PUBLIC, active="home.md", secret=False))
-    return World(vault, state, Past(list(PUBLIC)))
+    return World(vault, state, visits_of(*PUBLIC))
 
 
 def test_a_client_with_names_gets_paths_and_titles_and_one_warning(names_world: World) -> None:
@@ -348,7 +343,7 @@ def test_a_client_with_names_finds_notes_by_their_names_alone(names_world: World
 
 def test_unreadable_front_matter_is_not_quoted_to_a_client_with_names(make_vault: MakeVault) -> None:
     vault = make_vault({"home.md": "---\ntitle: [unclosed passphrase\n---\n# Home\n"})
-    world = World(vault, state_of("home.md", active="home.md", secret=False), Past([]))
+    world = World(vault, state_of("home.md", active="home.md", secret=False), visits_of())
     for name, arguments in CALLS[:5]:
         assert json.loads(world.ask(name, arguments, "names"))["warnings"] == [NAMES_ONLY]
 
@@ -437,10 +432,10 @@ def test_activity_on_a_withheld_note_does_not_move_the_time_of_the_last_one() ->
 def test_a_view_notices_that_a_note_in_it_turned_private() -> None:
     state = state_of(*PUBLIC, active="home.md", secret=True)
     gone: set[str] = set()
-    view = shared_view(state, NOW, None, Past([SECRET]), level="all", withheld=gone.__contains__)
+    view = shared_view(state, NOW, None, visits_of(SECRET), level="all", withheld=gone.__contains__)
     assert is_current(view, state, gone.__contains__)
     assert not is_current(view, state, {SECRET}.__contains__)
-    history = shared_view(WorkspaceState(), NOW, None, Past([SECRET]), level="all", withheld=gone.__contains__)
+    history = shared_view(WorkspaceState(), NOW, None, visits_of(SECRET), level="all", withheld=gone.__contains__)
     assert is_current(history, WorkspaceState(), {SECRET}.__contains__), "nobody asked for the visits"
     assert len(history.vault.ask(Visits())) == 1
     gone.add(SECRET)

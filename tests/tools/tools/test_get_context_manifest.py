@@ -19,7 +19,7 @@ from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
 from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import ManifestStore
+from workspaced_tools.prompts.audit.manifests import manifest_at
 from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.recording.format import read_recording
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
@@ -53,8 +53,7 @@ class Held:
 
     def view(self, level: Sharing) -> View:
         state = self.world.state
-        texts, look = texts_in(self.world.blobs.get), self.world.vault.notes.names
-        prompts = partial(ManifestStore, state.conversations, state.current, texts, look)
+        prompts = partial(manifest_at, state.conversations, state.current, texts_in(self.world.blobs.get))
         return shared_view(
             state,
             past_world.event_time(0),
@@ -62,6 +61,7 @@ class Held:
             prompts=prompts,
             level=level,
             withheld=self.is_private,
+            refresh_flags=self.world.vault.notes.names,
         )
 
     def is_private(self, note: NoteId) -> bool:
@@ -187,7 +187,7 @@ def test_a_withheld_note_stays_withheld_under_its_former_name(held: Held) -> Non
 
 def test_without_a_served_vault_no_note_is_named(held: Held) -> None:
     state = held.world.state
-    prompts = partial(ManifestStore, state.conversations, state.current, texts_in(held.world.blobs.get))
+    prompts = partial(manifest_at, state.conversations, state.current, texts_in(held.world.blobs.get))
     view = shared_view(state, "", None, prompts=prompts, level="all", withheld=lambda _note: True)
     told = payload_of(run(TOOLS[TOOL], view, {"message": "m3"})).decode()
     assert '"success":true' in told and ".md" not in told

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.client_view import Visited
 from support.tool_fixtures import Call, MakeView
 
 from workspaced_events.ids import NoteId, VaultId
@@ -129,7 +128,7 @@ def test_the_answer_is_bounded(make_view: MakeView, call: Call) -> None:
 @given(st.text(max_size=64) | st.datetimes().map(str) | st.datetimes(timezones=st.timezones()).map(str))
 def test_any_text_is_a_time_or_refused(time: str) -> None:
     state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})
-    vault, history = FakeVault(TITLES), Visited(VISITS)
-    view = shared_view(state, NOON, vault, history, level="all", withheld=lambda _note: False)  # type: ignore[arg-type]
+    vault = FakeVault(TITLES)
+    view = shared_view(state, NOON, vault, lambda: VISITS, level="all", withheld=lambda _note: False)  # type: ignore[arg-type]
     result = run(TOOLS[TOOL], view, {"sinceTime": time})
     assert result["success"] or result["code"] == "INVALID_ARGUMENT"

@@ -105,7 +105,7 @@ def test_very_long_texts_with_nothing_in_common_are_replaced(count: int) -> None
 
 
 class Then:
-    """A `PastPort` that has one version of every note, or none."""
+    """Has one version of every note, or none."""
 
     def __init__(self, text: str | Exception | None) -> None:
         self.text = text
@@ -134,7 +134,7 @@ def diff(
         made[str(now)] = vault
         view = make_view(vault, VaultState())
         past = then if isinstance(then, Then) else Then(then)
-        shared = shared_view(view.state, NOW, vault, None, past, level="all", withheld=lambda _note: False)
+        shared = shared_view(view.state, NOW, vault, None, past.version, level="all", withheld=lambda _note: False)
         result = run(TOOL, ViewRecorder(shared, view.state).view, {"reference": "n.md", **arguments})
         check_result("get_note_diff", result)
         return result
@@ -191,7 +191,7 @@ def test_a_client_that_is_shown_names_gets_no_text(make_vault: Callable[..., Vau
     vault = make_vault({"n.md": "new text\n"})
     past = Then("old text\n")
     state = make_view(vault, VaultState()).state
-    view = shared_view(state, NOW, vault, None, past, level="names", withheld=lambda _note: False)
+    view = shared_view(state, NOW, vault, None, past.version, level="names", withheld=lambda _note: False)
     result = run(TOOL, view, {"reference": "n.md"})
     assert result["code"] == "NOT_RECORDED"
     assert "text" not in str(result.get("data", "")) and not past.asked

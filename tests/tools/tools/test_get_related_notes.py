@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from support.client_view import Visited
 from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
 from workspaced_events.ids import NoteId
@@ -141,9 +140,9 @@ def test_a_client_that_is_shown_names_learns_of_visits_only(
 ) -> None:
     vault = make_vault(FILES)
     state = make_view(vault, make_state("plan.md")).state
-    visits = Visited(row("plan", "other7"))
+    visits = row("plan", "other7")
     now = "2026-03-01T12:00:00.000000Z"
-    view = shared_view(state, now, vault, visits, level="names", withheld=vault.levels.is_withheld)
+    view = shared_view(state, now, vault, lambda: visits, level="names", withheld=vault.levels.is_withheld)
     result = call(TOOL, view)
     assert result["data"]["note"].keys() == {"id", "title"}
     assert result["data"]["related"] == [{"id": "other7.md", "title": "Other 7", "archived": False}]

@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any, Final
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -41,7 +42,7 @@ class World:
         self.served = ServedVault(V, folder, self.vault)
         self.served.policy_enforced(self.vault.policy.digest)
         self.vault.reconcile()
-        unused: Any = None
+        unused: Any = Mock()
         visits: Any = SimpleNamespace(visits=lambda *_: (), visits_nonblocking=lambda *_: ())
         self.answers = Answers(visits, unused, unused, unused, lambda: "2026-03-01T12:00:00.000000Z")
         self.state = msgspec.structs.replace(EMPTY, current=V, vaults={V: Registered(V, "v", str(folder), True)})

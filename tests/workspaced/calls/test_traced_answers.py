@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -79,7 +80,7 @@ class World:
         self.traced = self.answers()
 
     def answers(self) -> Answers:
-        unused: Any = None
+        unused: Any = Mock()
         return Answers(unused, unused, unused, unused, lambda: self.now)
 
     def tick(self) -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -183,7 +184,7 @@ def looked(*made: object, moving: int, others: bool = True) -> object:
     served: Any = Served()
     if not others:
         served.withheld = itertools.cycle([False, True])
-    unused: Any = None
+    unused: Any = Mock()
     answers = Answers(unused, unused, unused, unused, lambda: "now")
     found = iter(made)
 

@@ -1,4 +1,4 @@
-"""The ports that answer questions: `VaultPort` of a View; `VaultSource` and `MemoryPort` behind the gate."""
+"""The ports that answer questions: `VaultPort` of a View; `VaultSource` behind the gate."""
 
 import threading
 from collections.abc import Iterator
@@ -9,8 +9,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..notes.note import Level
-from .memory import MemoryAnswer
-from .questions import Question, R, UseMemory
+from .questions import Question, R
 
 
 class WouldBlock(BaseException):
@@ -100,18 +99,6 @@ class VaultSource(Protocol):
 
         Args:
             state: its archived notes and former paths decide what references and links mean.
-
-        Raises:
-            WorkspacedError: see the question's docstring.
-        """
-        ...
-
-
-class MemoryPort(Protocol):
-    """The memory folder of one call, for one client. Blocks."""
-
-    def use(self, command: UseMemory) -> MemoryAnswer:
-        """Carries out a command.
 
         Raises:
             WorkspacedError: see the question's docstring.

@@ -1,6 +1,6 @@
 """The manifest of a prompt: what each layer holds, and why."""
 
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import msgspec
 
@@ -59,19 +59,6 @@ class Manifest(Wire, frozen=True, omit_defaults=False):
     estimator: str
     factor: float
     warnings: tuple[str, ...] = ()
-
-
-class PromptSource(Protocol):
-    """The prompts of all conversations, before the gate limits them to one client."""
-
-    def prompt(self, conversation: str | None, message: str | None) -> "ShownManifest":
-        """The whole manifest that `ManifestOf` asks for. Raises the same errors."""
-        ...
-
-    def refresh_flags(self, notes: list[NoteId]) -> None:
-        """Reads the files of the notes where needed, so that it is known which of them their front matter
-        withholds."""
-        ...
 
 
 class ShownManifest(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,4 +1,4 @@
-"""`PastVault` and `PastVersions`: the ports of a `View` of a past moment.
+"""`PastVault` and `PastVersions`: what a `View` of a past moment answers from.
 
 The present share policy applies to the past. A note that is withheld now does not exist here; an answer that names
 such a note, or may count one, is `NOT_RECORDED`.
@@ -214,7 +214,7 @@ def _missing(note: NoteId) -> NoteFailure:
 
 
 class PastVersions:
-    """Implements `PastPort` for one vault, up to one moment."""
+    """Earlier versions of the notes of one vault, up to one moment. Safe from any thread; blocks."""
 
     def __init__(
         self,
@@ -231,6 +231,7 @@ class PastVersions:
         self._withheld = withheld
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
+        """As the question `VersionOf`, with the note's present path."""
         if self._withheld(note):
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
         present = Past(self._events, self._recordings, self._vault, self._moment)
@@ -239,9 +240,6 @@ class PastVersions:
         except NotAsked:
             return self._version(present, note, since, current)
         return found
-
-    def lines_changed(self, note: NoteId, before_sha256: str) -> None:
-        """What an agent is told without asking is about the present only."""
 
     def _version(self, present: Past, note: NoteId, since: int | str | None, current: str) -> VersionAt:
         if since is None:

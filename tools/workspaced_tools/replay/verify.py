@@ -150,6 +150,20 @@ class StateNotRetained(Exception):
     """The state of a moment is not known, or no longer."""
 
 
+def recorded_visits(
+    visits_at: Callable[[int, VaultId], Sequence[Visit]], seq: int, vault: VaultId
+) -> Sequence[Visit]:
+    """The answer of `visits_at` as of `seq`.
+
+    Raises:
+        NotRecorded: it is not known.
+    """
+    try:
+        return visits_at(seq, vault)
+    except StateNotRetained:
+        raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.") from None
+
+
 def verify(
     source: Source,
     each: Callable[[Verified], None],

@@ -25,9 +25,10 @@ from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..ports import questions as q
-from ..ports.asking import Audience, MemoryPort, VaultSource, check_may_wait
-from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
-from ..ports.manifest import NO_PROMPT_HINT, Manifest, ManifestEntry, ManifestLayer, PromptSource, ShownManifest
+from ..ports.asking import Audience, VaultSource, check_may_wait
+from ..ports.history import SWITCHED_ON, ChangedLines, VersionAt
+from ..ports.manifest import NO_PROMPT_HINT, Manifest, ManifestEntry, ManifestLayer, ShownManifest
+from ..ports.memory import MemoryAnswer
 from ..ports.peers import LinkedMachines
 from ..ports.view import View
 from ..prompts.model.note_names import names_of, path_in, then_and_now
@@ -41,23 +42,28 @@ def shared_view(
     state: WorkspaceState,
     now: str,
     vault: VaultSource | None,
-    history: HistoryPort | None = None,
-    past: PastPort | None = None,
-    prompts: Callable[[], PromptSource] | None = None,
+    visits: Callable[[], Sequence[Visit]] | None = None,
+    version: Callable[[NoteId, int | str | None, str], VersionAt] | None = None,
+    prompts: Callable[[str | None, str | None], ShownManifest] | None = None,
     *,
     level: Sharing,
     withheld: Verdicts | IsWithheld,
-    memory: MemoryPort | None = None,
+    memory: Callable[[q.UseMemory], MemoryAnswer] | None = None,
+    lines_changed: Callable[[NoteId, str], ChangedLines | None] | None = None,
+    refresh_flags: Callable[[list[NoteId]], object] = lambda _notes: None,
 ) -> View:
     """The view of a client with the level `level`.
 
     Args:
         vault: never returns a withheld note. None: no folder is served.
-        history: the visits of the current vault. None: there are none.
-        past: earlier versions of notes. None: none is recorded.
-        prompts: assembled prompts. None: there are none.
+        visits: gives the remembered visits of the current vault, oldest first. None: there are none.
+        version: answers `VersionOf`; may block. None: none is recorded.
+        prompts: gives the whole manifest that `ManifestOf` asks for. None: there are none.
         withheld: whether a note of the current vault is withheld.
-        memory: the memory folder. None: the call is about the past, where nothing is written.
+        memory: carries out a command on the memory folder. None: the call is about the past.
+        lines_changed: answers `LinesChanged`. None: no version is recorded.
+        refresh_flags: reads the files of the notes where needed, so that it is known which of them their front
+            matter withholds. By default the caller already has.
 
     Raises:
         SharingOff: the level is `none`.
@@ -74,9 +80,10 @@ def shared_view(
             vault,
             shared.of(shared.current),
             level,
-            SharedHistory(history, verdicts) if history is not None else None,
-            past if level == "all" else None,
-            partial(_shown_manifest, prompts, former, level, verdicts) if prompts is not None else None,
+            SharedHistory(visits, verdicts) if visits is not None else None,
+            version if level == "all" else None,
+            lines_changed if level == "all" else None,
+            prompts and partial(_shown_manifest, prompts, refresh_flags, former, level, verdicts),
             memory,
             partial(linked_machines, state, level, verdicts),
             verdicts,
@@ -177,9 +184,10 @@ class SharedVault:
         state: VaultState,
         level: Sharing,
         history: "SharedHistory | None",
-        past: PastPort | None,
+        version: Callable[[NoteId, int | str | None, str], VersionAt] | None,
+        lines_changed: Callable[[NoteId, str], ChangedLines | None] | None,
         manifest: Callable[[q.ManifestOf], ShownManifest] | None,
-        memory: MemoryPort | None,
+        memory: Callable[[q.UseMemory], MemoryAnswer] | None,
         machines: Callable[[], LinkedMachines | None],
         audience: Audience,
     ) -> None:
@@ -187,7 +195,7 @@ class SharedVault:
         Args:
             state: the state that the client may see, so that references and links never mean a withheld note.
             history: None: there are no visits.
-            past: None: no version is recorded.
+            version, lines_changed: None: no version is recorded.
             manifest: answers `ManifestOf`; None: no prompt was assembled.
             memory: None: there is no memory folder at this moment.
             machines: what the machines of the link share.
@@ -196,7 +204,8 @@ class SharedVault:
         self._state = state
         self._names_only = level != "all"
         self.history: Final = history
-        self._past = past
+        self._version = version
+        self._lines_changed = lines_changed
         self._manifest = manifest
         self._memory = memory
         self._machines = machines
@@ -208,9 +217,12 @@ class SharedVault:
             case q.Visits():
                 answer = self.history.visits() if self.history is not None else ()
             case q.VersionOf():
-                answer = self._version(question)
+                if self._version is None:
+                    raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
+                check_may_wait()
+                answer = self._version(question.note, question.since, question.current)
             case q.LinesChanged():
-                answer = self._lines_changed(question)
+                answer = self._lines_changed and self._lines_changed(question.note, question.before_sha256)
             case q.ManifestOf():
                 if self._manifest is None:
                     raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
@@ -224,7 +236,7 @@ class SharedVault:
                     )
                 if self._memory is None:
                     raise NotRecorded("The memory folder has no past", hint="Ask without `at`.")
-                answer = self._memory.use(question)
+                answer = self._memory(question)
             case q.SharedBy():
                 answer = self._machines()
             case _ if self._names_only:
@@ -238,30 +250,18 @@ class SharedVault:
         assert self._vault is not None, "A tool checks first that the vault is served."
         return self._vault.ask(question, self._state, self._audience)
 
-    def _version(self, question: q.VersionOf) -> VersionAt:
-        if self._past is None:
-            raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
-        check_may_wait()
-        return self._past.version(question.note, question.since, question.current)
-
-    def _lines_changed(self, question: q.LinesChanged) -> ChangedLines | None:
-        if self._past is None:
-            return None
-        check_may_wait()
-        return self._past.lines_changed(question.note, question.before_sha256)
-
 
 class SharedHistory:
     """The visits of a vault, without those of withheld notes."""
 
-    def __init__(self, history: HistoryPort, withheld: IsWithheld) -> None:
-        self._history = history
+    def __init__(self, visits: Callable[[], Sequence[Visit]], withheld: IsWithheld) -> None:
+        self._visits = visits
         self._withheld = withheld
         self.last_answer: tuple[Sequence[Visit], Sequence[Visit]] | None = None
         """All visits, and the shared ones, at the last question."""
 
     def visits(self) -> Sequence[Visit]:
-        every = self._history.visits()
+        every = self._visits()
         hidden = set(filter(self._withheld, {visit.note for visit in every}))
         shared = [visit for visit in every if visit.note not in hidden] if hidden else every
         self.last_answer = every, shared
@@ -269,7 +269,8 @@ class SharedHistory:
 
 
 def _shown_manifest(
-    prompts: Callable[[], PromptSource],
+    prompts: Callable[[str | None, str | None], ShownManifest],
+    refresh_flags: Callable[[list[NoteId]], object],
     former: dict[NoteId, NoteId],
     level: Sharing,
     verdicts: Verdicts,
@@ -279,10 +280,9 @@ def _shown_manifest(
 
     `former` maps former paths to present ones; a manifest holds the paths at the time of the prompt.
     """
-    source = prompts()
-    stored = source.prompt(question.conversation, question.message)
+    stored = prompts(question.conversation, question.message)
     named = [(entry, names_of(entry)) for entry in stored.manifest.entries]
-    source.refresh_flags(sorted(then_and_now({name for _, names in named for name in names.every}, former)))
+    refresh_flags(sorted(then_and_now({name for _, names in named for name in names.every}, former)))
     shown, hidden, counted = [], [], 0
     for entry, names in named:
         if names.is_hidden(verdicts, verdicts.withdrew):

@@ -14,17 +14,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from workspaced_events.clock import Clock, microseconds
-from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_fold import same_tabs_us
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.notes.note import Level
 from workspaced_tools.ports.asking import check_may_wait, without_waiting
-from workspaced_tools.ports.history import ChangedLines, VersionAt
-from workspaced_tools.ports.memory import MemoryAnswer
-from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import ManifestStore
+from workspaced_tools.prompts.audit.manifests import manifest_at
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.view_recorder import ViewRecorder, is_same
 from workspaced_tools.sharing.gate import policy_kept_changing, shared_view, sharing_off
@@ -35,7 +31,7 @@ from ..limits import TRACES_BYTES_MAX, TRACES_MAX
 from ..memory.writing import Memory
 from ..recording.call_recorder import ToolAnswer, answered, refused
 from ..vaults.served_vault import ServedVault, steady
-from .past_calls import PastCalls, VaultHistory
+from .past_calls import PastCalls, visits_until
 
 _OVERHEAD_BYTES: Final = 8_192
 """Of a trace without its answer and its texts."""
@@ -249,9 +245,8 @@ class Answers:
         """
         state, seq, served = present
         level = state.sharing_of(caller)
-        names = served.vault.notes.names if served is not None else None
-        prompts = partial(ManifestStore, state.conversations, state.current, self._texts, names)
-        memory = _MemoryOf(self._memory, caller, state.current)
+        prompts = partial(manifest_at, state.conversations, state.current, self._texts)
+        memory = partial(self._memory.use, client=caller, vault=state.current)
         if served is None:
             nothing = Verdicts(lambda _name: True)  # is known of the notes of a folder that is not served
             view = shared_view(state, now, None, prompts=prompts, level=level, withheld=nothing, memory=memory)
@@ -262,36 +257,13 @@ class Answers:
             state,
             now,
             served.vault,
-            VaultHistory(self._visits, served.id, seq),
-            _PastOf(self._past, served, state),
+            partial(visits_until, self._visits, served.id, seq),
+            partial(self._past.version, served, state),
             prompts,
             level=level,
             withheld=verdicts,
             memory=memory,
+            lines_changed=partial(self._past.lines_changed, served),
+            refresh_flags=served.vault.notes.names,
         )
         return Seen(view, verdicts)
-
-
-class _PastOf(NamedTuple):
-    """Implements `PastPort` for a call about the present: the past ends at the moment of the call."""
-
-    past: PastCalls
-    served: ServedVault
-    state: WorkspaceState
-
-    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        return self.past.version(self.served, self.state, note, since, current)
-
-    def lines_changed(self, note: NoteId, before_sha256: str) -> ChangedLines | None:
-        return self.past.lines_changed(self.served, note, before_sha256)
-
-
-class _MemoryOf(NamedTuple):
-    """Implements `MemoryPort` for one client."""
-
-    memory: Memory
-    client: str
-    vault: VaultId | None
-
-    def use(self, command: UseMemory) -> MemoryAnswer:
-        return self.memory.use(command, self.client, self.vault)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from workspaced_tools.notes.note import Level, Note
 from workspaced_tools.ports.asking import Audience, check_may_wait
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import ManifestStore
+from workspaced_tools.prompts.audit.manifests import manifest_at
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.replay.past_facts import Past
@@ -34,18 +34,12 @@ from ..vaults.served_vault import ServedVault, steady
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
 
 
-class VaultHistory(NamedTuple):
-    """Implements `HistoryPort` for one vault up to one sequence. Reads the log if memory lacks the visits."""
-
-    log: VisitLog
-    vault: VaultId
-    seq: int
-
-    def visits(self) -> Sequence[Visit]:
-        if (found := self.log.visits_nonblocking(self.vault, self.seq)) is not None:
-            return found
-        check_may_wait()
-        return self.log.visits(self.vault, self.seq)
+def visits_until(log: VisitLog, vault: VaultId, seq: int) -> Sequence[Visit]:
+    """The visits of a vault up to a sequence. Reads the log if memory lacks them."""
+    if (found := log.visits_nonblocking(vault, seq)) is not None:
+        return found
+    check_may_wait()
+    return log.visits(vault, seq)
 
 
 class PastCalls:
@@ -128,7 +122,7 @@ class PastCalls:
         least: Level,
     ) -> tuple[View, Sequence[Verdicts]]:
         level = present.sharing_of(caller)
-        prompts = partial(ManifestStore, state.conversations, state.current, self._texts)
+        prompts = partial(manifest_at, state.conversations, state.current, self._texts)
         # Sequences of states, not of events: event sequences would reveal the number of events that tools omit.
         also = tuple(self._moments.state_at(seq).seq for seq in moment.also)
         if served is None:
@@ -147,8 +141,8 @@ class PastCalls:
                 withheld_image=lambda path: served.vault.files.withholds(path, least),
                 some_withheld=served.vault.withholds_some,
             ),
-            VaultHistory(self._visits, served.id, moment.seq),
-            self._versions(served, present, moment),
+            partial(visits_until, self._visits, served.id, moment.seq),
+            self._versions(served, present, moment).version,
             prompts,
             level=level,
             withheld=withheld,
@@ -170,13 +164,17 @@ class PastCalls:
     def version(
         self, served: ServedVault, present: WorkspaceState, note: NoteId, since: int | str | None, current: str
     ) -> VersionAt:
-        """An earlier version of a note for a call about the present (`PastPort.version`)."""
+        """An earlier version of a note for a call about the present, as `VersionOf`.
+
+        The past ends at the moment of the call.
+        """
         self._wait_until_recorded()
         until = Moment(self._moments.tail, self._clock(), lasts=True)
         return self._versions(served, present, until).version(note, since, current)
 
     def lines_changed(self, served: ServedVault, note: NoteId, before_sha256: str) -> ChangedLines | None:
-        """What an edit changed since a text that an earlier call read (`PastPort.lines_changed`)."""
+        """What an edit changed since a text that an earlier call read, as `LinesChanged`."""
+        check_may_wait()
         before, [present] = self._recordings.text(before_sha256), served.vault.notes.read([note])
         if before is None or not isinstance(present, Note):
             return None

@@ -27,13 +27,14 @@ from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.questions import Images
 from workspaced_tools.ports.vault import NoteImage
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.audit.manifests import ManifestStore
+from workspaced_tools.prompts.audit.manifests import manifest_at
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.format import VAULT_LISTS, VAULT_SINGLES, RecordedImages, Recording, read_recording
 from workspaced_tools.recording.shown_notes import texts_of
 from workspaced_tools.replay.bundling import blobs_read
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
+from workspaced_tools.replay.verify import recorded_visits
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.sharing.verdicts import Verdicts
 from workspaced_tools.tools.tool import Tool
@@ -42,7 +43,6 @@ from ..calls.answers import Answers, Present, Seen
 from ..calls.past_calls import PastCalls
 from ..memory.writing import Memory
 from ..recording.call_recorder import ToolAnswer, refused
-from ..replay import HistoryAt
 from ..vaults.served_vault import ServedVault
 from .recorded_log import RecordedCalls, RecordedLog
 
@@ -179,7 +179,7 @@ class Recorded:
     def view(self, state: WorkspaceState, moment: Moment, level: Sharing) -> Seen:
         """What a client sees at a moment. For whoever holds the log's lock."""
         log, vault = self.log, state.current
-        prompts = partial(ManifestStore, state.conversations, vault, self._texts)
+        prompts = partial(manifest_at, state.conversations, vault, self._texts)
         if vault is None:
             nothing = Verdicts(lambda _name: True)
             view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=nothing)
@@ -195,8 +195,8 @@ class Recorded:
                 withheld_image=lambda _path: False,
                 some_withheld=bool(policy.withheld_notes),
             ),
-            HistoryAt(log.visits_at, vault, moment.seq),
-            PastVersions(log, log.recordings, vault, moment, verdicts),
+            partial(recorded_visits, log.visits_at, moment.seq, vault),
+            PastVersions(log, log.recordings, vault, moment, verdicts).version,
             prompts,
             level=level,
             withheld=verdicts,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from fnmatch import fnmatchcase
 from importlib.metadata import version
-from typing import Annotated, Final, Literal, NamedTuple, Protocol
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -31,25 +31,6 @@ class Tokens(NamedTuple):
     """All that the provider read, cached or not."""
     cached: int = 0
     output: int = 0
-
-
-class Prices(Protocol):
-    """Where prices come from."""
-
-    @property
-    def currency(self) -> str:
-        """Its code, such as `USD`."""
-
-    @property
-    def source(self) -> str:
-        """Its name with its version or day."""
-
-    def amount(self, provider: str | None, model: str, at: str, tokens: Tokens) -> float | None:
-        """What a request cost at a time, ISO 8601; None: the model has no price.
-
-        Args:
-            provider: None: whoever hosts the model.
-        """
 
 
 class Price(Wire, frozen=True, forbid_unknown_fields=True):
@@ -74,10 +55,17 @@ class PriceList(Wire, frozen=True, forbid_unknown_fields=True):
 
     @property
     def source(self) -> str:
+        """Its name with its day."""
         return f"your own list of {self.dated}"
 
     def amount(self, provider: str | None, model: str, at: str, tokens: Tokens) -> float | None:  # noqa: ARG002 - one day's
-        """By the first price that fits; upper and lower case are one."""
+        """What a request cost at a time, ISO 8601; None: the model has no price.
+
+        By the first price that fits; upper and lower case are one.
+
+        Args:
+            provider: None: whoever hosts the model.
+        """
         fitting = (
             each
             for each in self.models
@@ -117,6 +105,10 @@ class PackagedPrices:
             )
             return float(found.total_price)
         return None
+
+
+Prices: TypeAlias = PriceList | PackagedPrices
+"""Where prices come from."""
 
 
 class Cost(Wire, frozen=True):
