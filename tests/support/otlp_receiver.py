@@ -41,6 +41,7 @@ class Receiver:
             status: of every answer; what is not taken is not kept.
             hangs: no answer comes before the end.
         """
+        self.url = ""
         self.status = status
         self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []

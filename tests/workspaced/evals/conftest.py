@@ -2,15 +2,14 @@
 
 import json
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.model_server import ModelServer
+from support.raw_upstream import Connection, RawUpstream
 
 from workspaced.cli import run
 from workspaced.demo.morning import INSTALLED
@@ -58,52 +57,41 @@ def model() -> Iterator[str]:
         yield f"{url}/v1"
 
 
-class Scripted:
+class Scripted(RawUpstream):
     """A model behind chat completions that answers what a test says, one answer after another."""
 
     def __init__(self) -> None:
+        super().__init__(self._converse)
+        self.url = ""
         self.answers: list[tuple[int, Any]] = []
         """Status, and the body, or None for silence; the last one is repeated."""
         self.kept_back = 0
         """So many of the last bytes that were promised are not sent."""
         self.bodies: list[Any] = []
         self.headers: list[Any] = []
-        self.over = threading.Event()
-        outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                outer.headers.append(dict(self.headers))
-                outer.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-                status, body = outer.answers[min(len(outer.bodies), len(outer.answers)) - 1]
-                if body is None:
-                    outer.over.wait()
-                    return
-                content = body if isinstance(body, bytes) else json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("retry-after", "7")
-                self.send_header("content-length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content[: len(content) - outer.kept_back])
-
-            def log_message(self, *_arguments: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self.over.set()
-        self._server.shutdown()
-        self._server.server_close()
+    def _converse(self, connection: Connection) -> None:
+        """One request of each connection."""
+        request = connection.request()
+        assert request is not None
+        self.headers.append(dict(request.headers))
+        self.bodies.append(json.loads(request.body))
+        status, body = self.answers[min(len(self.bodies), len(self.answers)) - 1]
+        if body is None:
+            connection.wait_until_closed()
+            return
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        head = f"HTTP/1.1 {status} So\r\nretry-after: 7\r\nconnection: close\r\n"
+        head += f"content-length: {len(content)}\r\n\r\n"
+        connection.send(head.encode() + content[: len(content) - self.kept_back])
 
 
 @pytest.fixture
 def scripted() -> Iterator[Scripted]:
     made = Scripted()
-    yield made
-    made.close()
+    with made as url:
+        made.url = f"{url}/v1"
+        yield made
 
 
 def says(text: str, reason: str = "stop") -> tuple[int, Any]:

@@ -118,9 +118,8 @@ def test_what_goes_wrong_with_a_model_is_a_state_and_the_next_is_asked(
     assert morning.read_bytes() == before
 
 
-def test_a_server_that_is_not_there_is_a_state(morning: Path, cli: Cli, scripted: Scripted) -> None:
-    scripted.close()
-    done = cli("replay", morning, "--prompt", PROMPT, "--model", "a", "--base-url", scripted.url)
+def test_a_server_that_is_not_there_is_a_state(morning: Path, cli: Cli) -> None:
+    done = cli("replay", morning, "--prompt", PROMPT, "--model", "a", "--base-url", "http://127.0.0.1:1/v1")
     assert done.code == 1 and "--- a: unreachable" in done.out and "Is --base-url right?" in done.out
 
 

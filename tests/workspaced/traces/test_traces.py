@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,14 @@ NONSENSE = [
     PARENT + "\n",
     PARENT * 1_000,
 ]
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver()
+    with made as url:
+        made.url = url
+        yield made
 
 
 def tracing(daemon: Any, url: str, **more: Any) -> Any:
@@ -84,75 +92,73 @@ def shape(spans: Iterable[Received]) -> list[tuple[str, str, str]]:
     return [(span.name, names[span.parent_id], TRACE if span.trace_id == TRACE else "") for span in spans]
 
 
-def test_calls_arrive_while_the_daemon_runs_and_hang_from_the_spans_of_their_clients(daemon: Any) -> None:
-    receiver = Receiver()
-    with receiver as url:
-        running = tracing(daemon, url, OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20key")
-        with running.connect(name="agent") as client:
-            call(client, "get_current_note", PARENT)
-            call(client, "get_note_by_reference", reference="nowhere to be found")
-            client.call("resources/read", {"uri": "workspace://context", "_meta": {"traceparent": PARENT}})
-            client.call("prompts/get", {"name": "workspace", "_meta": {"traceparent": PARENT}})
-        spans = receiver.wait_for(4)
-        assert shape(spans) == [
-            ("tools/call get_current_note", "client", TRACE),
-            ("tools/call get_note_by_reference", "", ""),
-            ("tools/call get_workspace_context", "client", TRACE),
-            ("tools/call get_workspace_context", "client", TRACE),
-        ]
-        assert [span.is_error for span in spans] == [False, True, False, False]
-        failed = spans[1]
-        assert failed.kind == 2 and failed.schema_url == "https://opentelemetry.io/schemas/1.41.0"
-        assert failed.end_ns > failed.start_ns and abs(time.time_ns() - failed.start_ns) < 3600 * 1e9
-        assert failed.attributes == {
-            "mcp.method.name": "tools/call",
-            "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": "get_note_by_reference",
-            "error.type": "tool_error",
-            "workspaced.client": "agent",
-            "workspaced.answer.bytes": failed.attributes["workspaced.answer.bytes"],
-            "workspaced.log": running.connect().server["clock"].rpartition(":")[0],
-            "workspaced.seq": failed.seq,
-            "workspaced.inspect": f"workspaced inspect --at {failed.seq}",
-        }
-        with running.connect() as client:
-            recorded = client.call("workspaced/call", {"seq": failed.seq})
-            assert recorded["event"]["data"]["arguments"] == {"reference": "nowhere to be found"}
-            status = counts(client, lambda status: status["traces"]["sent"] == 4)
-        assert status["traces"] == {"otlp": url, "sent": 4, "dropped": 0, "ignoredParents": 0}
-        assert status["degraded"] == []
-        assert {each["authorization"] for each in receiver.headers} == {"Bearer key"}
+def test_calls_arrive_while_the_daemon_runs_and_hang_from_the_spans_of_their_clients(
+    daemon: Any, receiver: Receiver
+) -> None:
+    running = tracing(daemon, receiver.url, OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20key")
+    with running.connect(name="agent") as client:
+        call(client, "get_current_note", PARENT)
+        call(client, "get_note_by_reference", reference="nowhere to be found")
+        client.call("resources/read", {"uri": "workspace://context", "_meta": {"traceparent": PARENT}})
+        client.call("prompts/get", {"name": "workspace", "_meta": {"traceparent": PARENT}})
+    spans = receiver.wait_for(4)
+    assert shape(spans) == [
+        ("tools/call get_current_note", "client", TRACE),
+        ("tools/call get_note_by_reference", "", ""),
+        ("tools/call get_workspace_context", "client", TRACE),
+        ("tools/call get_workspace_context", "client", TRACE),
+    ]
+    assert [span.is_error for span in spans] == [False, True, False, False]
+    failed = spans[1]
+    assert failed.kind == 2 and failed.schema_url == "https://opentelemetry.io/schemas/1.41.0"
+    assert failed.end_ns > failed.start_ns and abs(time.time_ns() - failed.start_ns) < 3600 * 1e9
+    assert failed.attributes == {
+        "mcp.method.name": "tools/call",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "get_note_by_reference",
+        "error.type": "tool_error",
+        "workspaced.client": "agent",
+        "workspaced.answer.bytes": failed.attributes["workspaced.answer.bytes"],
+        "workspaced.log": running.connect().server["clock"].rpartition(":")[0],
+        "workspaced.seq": failed.seq,
+        "workspaced.inspect": f"workspaced inspect --at {failed.seq}",
+    }
+    with running.connect() as client:
+        recorded = client.call("workspaced/call", {"seq": failed.seq})
+        assert recorded["event"]["data"]["arguments"] == {"reference": "nowhere to be found"}
+        status = counts(client, lambda status: status["traces"]["sent"] == 4)
+    assert status["traces"] == {"otlp": receiver.url, "sent": 4, "dropped": 0, "ignoredParents": 0}
+    assert status["degraded"] == []
+    assert {each["authorization"] for each in receiver.headers} == {"Bearer key"}
 
 
-def test_no_text_and_no_name_of_a_note_leaves(daemon: Any) -> None:
-    receiver = Receiver()
-    with receiver as url:
-        running = tracing(daemon, url)
-        with running.connect(name="agent") as client:
-            call(client, "get_current_note")
-            call(client, "search_workspace", query="Alpha")
-        tell(running, "my-chat-about-Alpha")
-        receiver.wait_for(3)
-        once(running, url)
-        receiver.wait_for(6)
+def test_no_text_and_no_name_of_a_note_leaves(daemon: Any, receiver: Receiver) -> None:
+    running = tracing(daemon, receiver.url)
+    with running.connect(name="agent") as client:
+        call(client, "get_current_note")
+        call(client, "search_workspace", query="Alpha")
+    tell(running, "my-chat-about-Alpha")
+    receiver.wait_for(3)
+    once(running, receiver.url)
+    receiver.wait_for(6)
     sent = b"".join(receiver.bodies)
     for word in (b"a.md", b"Secretariat", b"Alpha", b"red", str(running.vault).encode()):
         assert word not in sent
 
 
-def test_a_prompt_through_the_proxy_has_its_tokens_and_what_was_inserted_as_a_child(daemon: Any) -> None:
-    receiver = Receiver()
+def test_a_prompt_through_the_proxy_has_its_tokens_and_what_was_inserted_as_a_child(
+    daemon: Any, receiver: Receiver
+) -> None:
     message = {"role": "user", "content": "What is red?"}
     body = {"model": "m", "max_tokens": 9, "messages": [message]}
-    with receiver as url:
-        running = tracing(daemon, url)
-        with ModelServer() as upstream, Proxy(running, upstream) as proxy:
-            for count, headers in enumerate(({"traceparent": PARENT}, {"traceparent": "nonsense"}, {}), start=1):
-                assert proxy.request("POST", "/v1/messages", body, headers).context == "added"
-                recorded(running, "prompt_answered", count)  # or the next one may be recorded first
-        spans = receiver.wait_for(4)
-        with running.connect() as client:
-            assert counts(client, lambda _: True)["traces"]["ignoredParents"] == 1
+    running = tracing(daemon, receiver.url)
+    with ModelServer() as upstream, Proxy(running, upstream) as proxy:
+        for count, headers in enumerate(({"traceparent": PARENT}, {"traceparent": "nonsense"}, {}), start=1):
+            assert proxy.request("POST", "/v1/messages", body, headers).context == "added"
+            recorded(running, "prompt_answered", count)  # or the next one may be recorded first
+    spans = receiver.wait_for(4)
+    with running.connect() as client:
+        assert counts(client, lambda _: True)["traces"]["ignoredParents"] == 1
     inserted, chat, ignored, none = spans
     assert shape(spans) == [
         ("volunteer_context", "chat", TRACE),
@@ -168,35 +174,31 @@ def test_a_prompt_through_the_proxy_has_its_tokens_and_what_was_inserted_as_a_ch
     assert inserted.attributes["gen_ai.conversation.id"] == chat.attributes["gen_ai.conversation.id"]
 
 
-def test_a_traceparent_of_nonsense_is_counted_and_the_call_goes_on(daemon: Any) -> None:
-    receiver = Receiver()
-    with receiver as url:
-        running = tracing(daemon, url)
-        with running.connect() as client:
-            for told in NONSENSE:
-                assert call(client, "get_current_note", told)["isError"] is False
-            for meta in (None, 7, [], "x", {}, {"traceparent": None}):
-                given = {"name": "get_current_note", "_meta": meta}
-                assert client.call("tools/call", given)["isError"] is False
-            status = counts(client, lambda _: True)
-            assert status["traces"]["ignoredParents"] == len(NONSENSE)
-        spans = receiver.wait_for(len(NONSENSE) + 6)
-        assert {span.parent_id for span in spans} == {""}
-        assert len({span.trace_id for span in spans}) == len(spans)
-        assert "11 times a client's traceparent was nonsense" in running.cli("status").stdout
+def test_a_traceparent_of_nonsense_is_counted_and_the_call_goes_on(daemon: Any, receiver: Receiver) -> None:
+    running = tracing(daemon, receiver.url)
+    with running.connect() as client:
+        for told in NONSENSE:
+            assert call(client, "get_current_note", told)["isError"] is False
+        for meta in (None, 7, [], "x", {}, {"traceparent": None}):
+            given = {"name": "get_current_note", "_meta": meta}
+            assert client.call("tools/call", given)["isError"] is False
+        status = counts(client, lambda _: True)
+        assert status["traces"]["ignoredParents"] == len(NONSENSE)
+    spans = receiver.wait_for(len(NONSENSE) + 6)
+    assert {span.parent_id for span in spans} == {""}
+    assert len({span.trace_id for span in spans}) == len(spans)
+    assert "11 times a client's traceparent was nonsense" in running.cli("status").stdout
 
 
-def test_a_trace_that_its_client_does_not_sample_gets_no_spans(daemon: Any) -> None:
-    receiver = Receiver()
-    with receiver as url:
-        running = tracing(daemon, url)
-        with running.connect() as client:
-            call(client, "get_current_note", f"00-{TRACE}-{SPAN}-00")
-            call(client, "get_current_note", f"cc-{TRACE}-{SPAN}-01-what-comes-later")
-            (span,) = receiver.wait_for(1)
-        assert (span.trace_id, span.parent_id) == (TRACE, SPAN)
-        assert once(running, url).returncode == 0
-        assert [each.span_id for each in receiver.wait_for(2)] == [span.span_id] * 2
+def test_a_trace_that_its_client_does_not_sample_gets_no_spans(daemon: Any, receiver: Receiver) -> None:
+    running = tracing(daemon, receiver.url)
+    with running.connect() as client:
+        call(client, "get_current_note", f"00-{TRACE}-{SPAN}-00")
+        call(client, "get_current_note", f"cc-{TRACE}-{SPAN}-01-what-comes-later")
+        (span,) = receiver.wait_for(1)
+    assert (span.trace_id, span.parent_id) == (TRACE, SPAN)
+    assert once(running, receiver.url).returncode == 0
+    assert [each.span_id for each in receiver.wait_for(2)] == [span.span_id] * 2
 
 
 def test_a_log_gives_the_same_spans_each_time_and_those_that_were_sent_live(daemon: Any) -> None:
@@ -344,13 +346,11 @@ def test_without_the_extra_the_command_says_what_to_install(
     assert "[PACKAGE_MISSING]" in capfd.readouterr().err
 
 
-def test_agents_are_not_told_where_traces_go(daemon: Any) -> None:
-    receiver = Receiver()
-    with receiver as url:
-        running = tracing(daemon, url)
-        wire = running.wire()
-        wire.ask(
-            "initialize",
-            {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}},
-        )
-        assert "traces" not in wire.ask("workspaced/status")["result"]
+def test_agents_are_not_told_where_traces_go(daemon: Any, receiver: Receiver) -> None:
+    running = tracing(daemon, receiver.url)
+    wire = running.wire()
+    wire.ask(
+        "initialize",
+        {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}},
+    )
+    assert "traces" not in wire.ask("workspaced/status")["result"]
