@@ -36,7 +36,7 @@ COPIED = (*SOURCES, "tests", "bench", "schemas", "clients", "pyproject.toml", "R
 NOT_COPIED = shutil.ignore_patterns("node_modules", "__pycache__", ".*_cache")
 FAILED, PASSED = 1, 0
 """What pytest ends with."""
-TIMEOUT_S = 90
+TIMEOUT_S = 300
 THOROUGH = {"TEST_PROFILE": "thorough"}
 """What a property catches may take all of its examples."""
 IN_VAIN = {"TEST_PATIENCE_S": "20"}
