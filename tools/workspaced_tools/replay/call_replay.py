@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from typing_extensions import get_original_bases
 
 import workspaced_events.errors
+from workspaced_events.blobs.latest_used import LatestUsed
 from workspaced_events.errors import LogDamaged, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.peers import NO_PEERS
@@ -21,7 +22,6 @@ from workspaced_events.schema.catalogue import ToolCalled
 
 from .. import errors
 from ..errors import NotKept, NotRecorded, ToolError
-from ..latest_used import LatestUsed
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
 from ..ports.history import VersionAt

@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from workspaced_events.blobs.latest_used import LatestUsed
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import ToolCalled
 
 from ..errors import NotRecorded, ReadFailed
-from ..latest_used import LatestUsed
 from ..notes.note import NoteFailure
 from ..ports.questions import Names, Read, Resolve
 from ..ports.vault import NoteRef, Resolution

@@ -7,9 +7,8 @@ what is kept as without, and costs what is new in it.
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from workspaced_events.blobs.latest_used import LatestUsed
 from workspaced_events.ids import ConversationId, MessageId
-
-from ...latest_used import LatestUsed
 
 T = TypeVar("T")
 CONVERSATIONS_MAX: Final = 8

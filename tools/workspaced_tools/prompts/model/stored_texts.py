@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
+from workspaced_events.blobs.latest_used import LatestUsed
 from workspaced_events.errors import LogDamaged
 
 from ...errors import NotRecorded
-from ...latest_used import LatestUsed
 from ...ports.manifest import Manifest
 from .types import TURN_VERSION, Texts, Turn
 

@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from workspaced_events.blobs.latest_used import LatestUsed
 from workspaced_events.interpreter import own_module
 
 from ...errors import BinaryFile, ToolError
-from ...latest_used import LatestUsed
 from ...limits import ECHO_CHARS_MAX, PDF_BYTES_MAX, PDF_S, PDF_TEXTS_BYTES_MAX
 from ...notes.note import Note, NoteFailure, StatKey
 from .safe_open import VaultRoot
