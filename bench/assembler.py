@@ -123,13 +123,7 @@ def _inputs(run: InProcess, message: MessageId, turn: ScenarioTurn) -> Turn:
         for note in turn.attached
     )
     state = Provided(_STATE, "workspace", run.keep(turn.state))
-    return Turn(
-        TURN_VERSION,
-        CONVERSATION,
-        message,
-        artifacts=artifacts,
-        provided=(state,),
-    )
+    return Turn(TURN_VERSION, CONVERSATION, message, artifacts=artifacts, provided=(state,))
 
 
 def _add_round(run: InProcess, turn: ScenarioTurn) -> MessageId:

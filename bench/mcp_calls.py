@@ -106,11 +106,7 @@ def _answers_of(at: Place, running: Daemon, mode: str) -> Path:
     """A file with what the daemon says in that era, by method."""
     wire = Wire(running.socket)
     first = _INITIALIZE if mode == "legacy" else _line(mode, "server/discover", {})
-    asked = {
-        _FIRST[mode]: first,
-        "tools/list": _line(mode, "tools/list", {}),
-        "tools/call": _call_line(mode),
-    }
+    asked = {_FIRST[mode]: first, "tools/list": _line(mode, "tools/list", {}), "tools/call": _call_line(mode)}
     found = {method: msgspec.json.decode(wire.ask(line))["result"] for method, line in asked.items()}
     wire.close()
     context = found["tools/call"]["structuredContent"]["data"]

@@ -19,10 +19,7 @@ NOTES: Final = 14
 NOTE_BYTES: Final = (1_000, 60_000)
 AT_FIRST: Final = 3
 """Notes of the first turn."""
-NEW_NOTES: Final[dict[str, Collection[int]]] = {
-    "steady": (1, 2, 3, 4, 6, 9, 14),
-    "growing": range(2, TURNS, 2),
-}
+NEW_NOTES: Final[dict[str, Collection[int]]] = {"steady": (1, 2, 3, 4, 6, 9, 14), "growing": range(2, TURNS, 2)}
 """Turns that another note comes in with: somebody gathers notes and then works, or gathers to the end."""
 ACTIVE_TURNS: Final = 3
 EDITED: Final = range(5, TURNS, 4)

@@ -115,7 +115,7 @@ def bundle_files(version: str, wheel: Path) -> dict[str, bytes]:
         },
         "tools": [{"name": name, "description": tool.definition["description"]} for name, tool in TOOLS.items()],
         "user_config": {
-            "folder": {"type": "directory", "title": "Notes", "description": FOLDER, "required": True},
+            "folder": {"type": "directory", "title": "Notes", "description": FOLDER, "required": True}
         },
         "compatibility": {"platforms": ["darwin", "linux"], "runtimes": {"python": ">=3.11"}},
     }

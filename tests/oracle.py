@@ -92,9 +92,7 @@ def _asks(found: Disagreement) -> bool:
 
 EXPLAINED: list[Explained] = [
     Explained(
-        "question mark",
-        "`?` may be part of a note's name where no .md comes before it; we keep it.",
-        _asks,
+        "question mark", "`?` may be part of a note's name where no .md comes before it; we keep it.", _asks
     ),
     Explained(
         "reference before brackets",

@@ -13,10 +13,7 @@ from support import ROOT
 from support.daemon import Factory
 
 NVIM = shutil.which("nvim")
-NOTES = {
-    "Home.md": "# Home\n\nSee [[Plan#Steps]].\n",
-    "Plan.md": "# The plan\n\n## Steps\n\nBack to [[Home]].\n",
-}
+NOTES = {"Home.md": "# Home\n\nSee [[Plan#Steps]].\n", "Plan.md": "# The plan\n\n## Steps\n\nBack to [[Home]].\n"}
 RUN_S = 120.0
 """Far from what it takes: a busy machine fails no test."""
 

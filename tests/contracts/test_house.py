@@ -23,7 +23,7 @@ LOOSE = {
         "limits",
         "private_files",
     },
-    "workspaced_tools": {"answers", "errors", "latest_used", "limits"},
+    "workspaced_tools": {"answers", "errors", "limits"},
     "workspaced": {"__about__", "__main__", "errors", "limits", "replay"},
 }
 """What lies in no room: what every room needs, and what is public."""

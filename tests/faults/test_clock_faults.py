@@ -108,9 +108,7 @@ def test_row_57_after_a_start_with_an_earlier_clock_times_go_on_from_that_clock(
 
 
 @pytest.mark.fault(row=57)
-def test_row_57_of_a_time_that_the_log_holds_twice_the_newest_is_answered(
-    clocked: Clocked,
-) -> None:
+def test_row_57_of_a_time_that_the_log_holds_twice_the_newest_is_answered(clocked: Clocked) -> None:
     clocked.look("a.md")
     clocked.set(-2 * DAY)
     first = clocked.look("b.md")

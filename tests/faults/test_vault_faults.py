@@ -189,9 +189,7 @@ WHOLE = {"date", "merge", "unknown tag", "control", "tabs"}
 
 @pytest.mark.fault(row=37)
 @needs_statm
-def test_row_37_front_matter_bombs_leave_the_note_served_or_withheld(
-    tmp_path: Path,
-) -> None:
+def test_row_37_front_matter_bombs_leave_the_note_served_or_withheld(tmp_path: Path) -> None:
     folder = tmp_path / "v"
     folder.mkdir()
     for name, bomb in BOMBS.items():

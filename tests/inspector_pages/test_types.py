@@ -11,8 +11,7 @@ TSC = CLIENT / "node_modules" / ".bin" / "tsc"
 
 
 @pytest.mark.skipif(
-    not TSC.exists() or shutil.which("node") is None,
-    reason="needs tsc: `make .venv/.inspector` installs it",
+    not TSC.exists() or shutil.which("node") is None, reason="needs tsc: `make .venv/.inspector` installs it"
 )
 def test_all_types_fit() -> None:
     done = subprocess.run([str(TSC), "-p", str(CLIENT)], cwd=ROOT, capture_output=True, text=True, timeout=120)

@@ -8,13 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.ids import ConversationId, MessageId, VaultId
-from workspaced_events.projections.conversations import (
-    NO_CALIBRATION,
-    Calibration,
-    Conversation,
-    Message,
-    Prompt,
-)
+from workspaced_events.projections.conversations import NO_CALIBRATION, Calibration, Conversation, Message, Prompt
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState, WorkspaceState
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault

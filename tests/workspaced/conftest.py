@@ -13,11 +13,7 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "modern", "version": "1"},
 }
-HELLO = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "handshake", "version": "1"},
-}
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "handshake", "version": "1"}}
 
 
 class Peer:

@@ -74,10 +74,7 @@ CALL_TYPES: Final = tuple(name for name, entry in CATALOGUE.items() if issubclas
 
 @contextmanager
 def open(  # noqa: A001 (as gzip.open and others)
-    log: str | os.PathLike[str] | IO[bytes],
-    *,
-    until_damage: bool = False,
-    progress: Progress | None = None,
+    log: str | os.PathLike[str] | IO[bytes], *, until_damage: bool = False, progress: Progress | None = None
 ) -> Iterator["Log"]:
     """The log of a data directory, an export or a bundle, as it is now.
 

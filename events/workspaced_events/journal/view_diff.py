@@ -10,13 +10,7 @@ from msgspec.structs import replace
 
 from ..errors import InvalidArgument
 from ..ids import NoteId, VaultId, note_id
-from ..limits import (
-    ID_CHARS_MAX,
-    NOTES_PER_ACTION_MAX,
-    SELECTION_CHARS_MAX,
-    SOURCE_CHARS_MAX,
-    TEMPORARY_TABS_MAX,
-)
+from ..limits import ID_CHARS_MAX, NOTES_PER_ACTION_MAX, SELECTION_CHARS_MAX, SOURCE_CHARS_MAX, TEMPORARY_TABS_MAX
 from ..projections.workspace_state import VaultState, WorkspaceState
 from ..schema import catalogue as c
 from ..schema.catalogue import Line, TabSource

@@ -18,12 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from ..ids import NoteId, TabId, VaultId
-from ..limits import (
-    NOTES_PER_ACTION_MAX,
-    SELECTION_CHARS_MAX,
-    SHARING_CLIENT_CHARS_MAX,
-    TITLE_CHARS_MAX,
-)
+from ..limits import NOTES_PER_ACTION_MAX, SELECTION_CHARS_MAX, SHARING_CLIENT_CHARS_MAX, TITLE_CHARS_MAX
 from .call_events import *  # noqa: F403 - the catalogue is one module for those who read it
 from .conversation_events import *  # noqa: F403
 from .memory_events import *  # noqa: F403

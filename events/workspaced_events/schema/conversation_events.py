@@ -12,16 +12,7 @@ _entry: Final = partial(Entry, lane="prompts", changes_state=False, names_texts=
 Text = Annotated[str, Redact.CONTENT]
 Role = Literal["user", "assistant", "system"]
 ArtifactKind = Literal[
-    "note",
-    "active_note",
-    "url",
-    "selected_text",
-    "tool_result",
-    "image",
-    "pdf",
-    "file",
-    "skill",
-    "dataview",
+    "note", "active_note", "url", "selected_text", "tool_result", "image", "pdf", "file", "skill", "dataview"
 ]
 AttachmentKind = Literal[ArtifactKind, "folder", "tag"]
 Pipeline = Literal["chat", "compression"]

@@ -27,9 +27,7 @@ def stand_still(pid: int) -> None:
 # -- editors --
 
 
-def test_what_a_killed_editor_showed_leaves_after_the_grace_and_one_started_again_shows_anew(
-    desk: Desks,
-) -> None:
+def test_what_a_killed_editor_showed_leaves_after_the_grace_and_one_started_again_shows_anew(desk: Desks) -> None:
     here = desk(env=SOON)
     here.showing("a.md").kill()
     here.until(lambda state: shown(state)[:2] == (None, []))

@@ -145,10 +145,7 @@ TALK = [
     ("message_added", {**C, "message": "m5", "role": "user", "textSha256": TEXTS["ask"]}),
     ("message_removed", {**C, "message": "m5", "following": True}),
     ("summary_set", {**C, "textSha256": TEXTS["summary"], "upTo": "m3"}),
-    (
-        "prompt_assembled",
-        {**PROMPT, "message": "m4", "asOfSeq": 61, "turnSha256": TEXTS["turn"]},
-    ),
+    ("prompt_assembled", {**PROMPT, "message": "m4", "asOfSeq": 61, "turnSha256": TEXTS["turn"]}),
     (
         "context_folded",
         {

@@ -7,11 +7,7 @@ from typing import Any
 from support.daemon import Daemon, Factory
 from support.nats_server import Cluster, NatsServer
 
-NOTES = {
-    "plan.md": "# The plan\nas it is on this machine\n",
-    "other.md": "x\n",
-    "diary.md": "x\n",
-}
+NOTES = {"plan.md": "# The plan\nas it is on this machine\n", "other.md": "x\n", "diary.md": "x\n"}
 PRIVATE = {"diary.md": "---\nworkspaced: private\n---\nx\n"}
 """As it is on the machine where it is pinned; elsewhere nobody would withhold it."""
 SEEN_S = 60.0

@@ -17,12 +17,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
-from workspaced.peers.carrier import (
-    Carried,
-    CarrierError,
-    CarrierState,
-    SubjectName,
-)
+from workspaced.peers.carrier import Carried, CarrierError, CarrierState, SubjectName
 
 R = TypeVar("R")
 

@@ -125,10 +125,7 @@ class Kept:
 
 def recorder_over(vault: Any = None, level: Sharing = "all") -> ViewRecorder:
     state = WorkspaceState(7, V, {V: Vault(V, "Brain", "/somewhere", True)}, {V: STATE})
-    return ViewRecorder(
-        shared_view(state, NOW, vault, level=level, withheld=lambda _note: False),
-        state,
-    )
+    return ViewRecorder(shared_view(state, NOW, vault, level=level, withheld=lambda _note: False), state)
 
 
 @pytest.fixture

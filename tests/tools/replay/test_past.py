@@ -422,9 +422,7 @@ def test_what_names_the_withheld_fails_as_never_given(world: Any, monkeypatch: p
 
     def refused() -> str:
         vault = PastVault(
-            past_of(world, Recordings(world.blobs.get)),
-            lambda note: note == "b.md",
-            withheld_image=bool,
+            past_of(world, Recordings(world.blobs.get)), lambda note: note == "b.md", withheld_image=bool
         )
         with pytest.raises(NotRecorded) as caught:
             vault.ask(Incoming(*question), world.state.of(past_world.V))

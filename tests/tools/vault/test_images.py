@@ -206,9 +206,7 @@ def test_a_note_that_may_still_be_being_written_withholds_its_images(make_vault:
     assert seen(vault) == ["a.png"]
 
 
-def test_a_withheld_note_that_is_gone_withholds_until_a_crawl(
-    make_vault: MakeVault,
-) -> None:
+def test_a_withheld_note_that_is_gone_withholds_until_a_crawl(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "s.md": PRIVATE + "![[a.png]]", "a.png": PNG})
     (vault.root.path / "s.md").rename(vault.root.path / "t.md")
     vault.changed(["s.md"])

@@ -230,9 +230,7 @@ def test_what_is_told_adds_up_to_what_became_different(history: list[Step]) -> N
         assert ids == set(made.vault.index.ids())
 
 
-def test_a_folder_that_gives_a_name_twice_stops_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_folder_that_gives_a_name_twice_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     class Twice:
         def __init__(self, descriptor: int) -> None:
             with listed(descriptor) as entries:

@@ -40,9 +40,7 @@ def policy(folder: Path, rules: str = "", deny: Sequence[str] = (), on_request: 
     return Policy(VaultRoot(folder), deny, on_request, clock_ns=later_ns)
 
 
-def test_a_section_gives_its_level_and_the_strictest_source_counts(
-    tmp_path: Path,
-) -> None:
+def test_a_section_gives_its_level_and_the_strictest_source_counts(tmp_path: Path) -> None:
     rules = policy(tmp_path, "a.md\n#: on-request\nb.md\nd/*\n#:never\nc.md\n#: volunteer\nd/e.md\n# text\nf.md\n")
     assert rules.problem is None
     assert [rules.level(f"{name}.md") for name in "abcf"] == [NEVER, ON_REQUEST, NEVER, VOLUNTEER]

@@ -196,11 +196,7 @@ class TestWhatIsShownMeanwhile:
         assert state["selection"] is None
         assert not re.search(f"{SECRET} [01]", json.dumps(events(client)))
         after = [(event["type"], event["source"]) for event in events(client)][-3:]
-        assert after == [
-            ("pause_ended", "editor"),
-            ("active_note_set", "editor"),
-            ("note_pinned", "editor"),
-        ]
+        assert after == [("pause_ended", "editor"), ("active_note_set", "editor"), ("note_pinned", "editor")]
 
     def test_is_checked_as_always(self, daemon: Factory) -> None:
         client = daemon().connect()

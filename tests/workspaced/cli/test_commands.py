@@ -190,13 +190,7 @@ def test_watch_streams_until_interrupted(told: Any) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["log", "export"],
-        ["replay", "DATA", "--json"],
-        ["tools"],
-        ["watch", "--since", "0"],
-        ["--help"],
-    ],
+    [["log", "export"], ["replay", "DATA", "--json"], ["tools"], ["watch", "--since", "0"], ["--help"]],
     ids=" ".join,
 )
 def test_a_reader_that_leaves_is_no_error(told: Any, command: list[str]) -> None:
@@ -272,11 +266,7 @@ CATALOGUE = "workspaced_events.schema.catalogue"
 
 
 @pytest.mark.parametrize(
-    ("command", "heavy"),
-    [
-        ("state", f"{HEAVY} {CATALOGUE}"),
-        ("publish active_note_cleared", HEAVY),
-    ],
+    ("command", "heavy"), [("state", f"{HEAVY} {CATALOGUE}"), ("publish active_note_cleared", HEAVY)]
 )
 def test_commands_that_only_ask_the_daemon_load_neither_log_nor_tools(told: Any, command: str, heavy: str) -> None:
     script = f"""

@@ -25,17 +25,7 @@ def asked(module_daemon: Any) -> Any:
     return running
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["calls"],
-        ["status"],
-        ["doctor"],
-        ["tools"],
-        ["state"],
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("command", [["calls"], ["status"], ["doctor"], ["tools"], ["state"]], ids=" ".join)
 def test_output_fits_sixty_columns_and_breaks_no_word(asked: Any, command: list[str]) -> None:
     wide, narrow = (asked.cli(*command, env=env) for env in ({}, NARROW))
     words = set(wide.stdout.split())

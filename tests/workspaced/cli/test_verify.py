@@ -140,12 +140,7 @@ def forged(**data: Any) -> Callable[[Json], None]:
 @pytest.mark.fault(row=59)
 @pytest.mark.parametrize(
     "data",
-    [
-        {"inputsSha256": None},
-        {"inputsSha256": "f" * 64},
-        {"tool": "search_everything"},
-        {"tailSeq": 10_000},
-    ],
+    [{"inputsSha256": None}, {"inputsSha256": "f" * 64}, {"tool": "search_everything"}, {"tailSeq": 10_000}],
     ids=lambda data: next(iter(data)),
 )
 def test_row_59_one_call_that_cannot_be_compared_among_others_is_3(kept: Kept, data: Json) -> None:

@@ -75,11 +75,7 @@ def test_a_program_is_installed_if_it_is_on_path_or_its_folder_holds_more_than_o
 
 
 def test_what_is_no_longer_there_is_named_by_the_listing_and_by_the_doctor(
-    listed: Callable[[], Listed],
-    connect: Command,
-    home: Path,
-    vault: Path,
-    capsys: pytest.CaptureFixture[str],
+    listed: Callable[[], Listed], connect: Command, home: Path, vault: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     connect("claude", "--vault", vault)
     path = home / PLACES["claude"]

@@ -62,7 +62,7 @@ def test_the_request_is_the_recorded_one_and_tools_answer_what_was_recorded(
     [answer] = json.loads(done.out)["answers"]
     assert (answer["state"], answer["text"]) == ("answered", "Done.")
     assert [(each["tool"], each["recorded"]) for each in answer["calls"]] == [
-        *(("get_workspace_summary", True), ("search_workspace", False)),
+        *(("get_workspace_summary", True), ("search_workspace", False))
     ]
     with replay.open(morning) as log:
         body = log.prompt(PROMPT).body(shape="openai")

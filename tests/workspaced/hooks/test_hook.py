@@ -78,12 +78,7 @@ def test_what_was_told_is_in_the_log_and_replays(world: Any) -> None:
 
 
 def test_what_a_runtime_did_not_take_is_told_again(world: Any) -> None:
-    asked = {
-        "client": "claude-code",
-        "session": "s-1",
-        "event": "UserPromptSubmit",
-        "folders": [str(world.vault)],
-    }
+    asked = {"client": "claude-code", "session": "s-1", "event": "UserPromptSubmit", "folders": [str(world.vault)]}
     offered = world.call("workspaced/volunteer", asked)
     assert world.call("workspaced/volunteer", asked)["reason"] == "offered"
     preview = world.call("workspaced/volunteer/preview", {"client": "claude-code", "session": "s-1"})
@@ -222,9 +217,7 @@ def files(running: Any) -> dict[str, bytes]:
     }
 
 
-def test_neither_the_prompt_nor_a_note_that_is_forgotten_or_redacted_stays_in_the_log(
-    world: Any,
-) -> None:
+def test_neither_the_prompt_nor_a_note_that_is_forgotten_or_redacted_stays_in_the_log(world: Any) -> None:
     assert told(world, prompt="a very private question", transcript_path="/home/me/private.jsonl")
     world.publish("note_pinned", note="Budget.md")
     assert "Budget.md" in told(world)

@@ -49,10 +49,7 @@ def test_a_note_whose_text_was_inserted_is_forgotten(told_of_both: Any) -> None:
     assert files_telling(running.data, CANARIES) == []
     code, found = outcomes(running, running.data)
     # The second text says that the user looks elsewhere now: its call names the note, too.
-    assert (code, found) == (
-        0,
-        [*[("prompt", "notRecorded")] * 3, ("call", "same"), ("prompt", "same")],
-    )
+    assert (code, found) == (0, [*[("prompt", "notRecorded")] * 3, ("call", "same"), ("prompt", "same")])
     running.start()
     looks_at(running, "other.md")
     runtime = Runtime(running)

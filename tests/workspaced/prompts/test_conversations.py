@@ -9,11 +9,7 @@ from support.talk import SETTINGS, DaemonTalk, Talk, entries, sent, system
 
 from workspaced.cli.daemon.schema import all_schemas
 from workspaced.errors import RemoteError
-from workspaced.limits import (
-    ATTACHMENTS_PER_MESSAGE_MAX,
-    MESSAGES_PER_REQUEST_MAX,
-    PINS_PER_CONVERSATION_MAX,
-)
+from workspaced.limits import ATTACHMENTS_PER_MESSAGE_MAX, MESSAGES_PER_REQUEST_MAX, PINS_PER_CONVERSATION_MAX
 
 SCHEMAS = all_schemas()
 
@@ -322,9 +318,7 @@ def test_pins_are_bounded(chat: Talk) -> None:
     assert refusal(chat.client.context.pin, chat.id, "one more", "workspace").code == "INVALID_ARGUMENT"
 
 
-def test_a_prompt_too_long_to_be_answered_three_times_over_comes_without_its_layers(
-    client: Any,
-) -> None:
+def test_a_prompt_too_long_to_be_answered_three_times_over_comes_without_its_layers(client: Any) -> None:
     chat = Talk(client, context_window=2_000_000)
     for at in range(8):
         chat.user("Read.", {"kind": "file", "id": f"{at}", "text": "heavy " * 60_000})

@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 from support.talk import DaemonTalk, Talk, sent, user
 
-NOTES = {
-    "a.md": "# A\n\n" + "Alpha is red.\n" * 30,
-    "b.md": "# B\n\nBeta is blue.\n",
-    "c.md": "# C\n\nGamma.\n",
-}
+NOTES = {"a.md": "# A\n\n" + "Alpha is red.\n" * 30, "b.md": "# B\n\nBeta is blue.\n", "c.md": "# C\n\nGamma.\n"}
 SMALL = {"context_window": 3_000, "output_reserve": 500, "environment": False}
 
 

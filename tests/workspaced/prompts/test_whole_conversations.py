@@ -96,11 +96,7 @@ def test_the_active_note_is_told_apart_in_every_turn(talk: Begin) -> None:
     chat.look_at("i.md")
     chat.turn("With an image?", active("i.md", stays=False, besides="[Image unavailable: x.png]"))
     chat.turn("Which is given?", given("image", "x.png", PIXEL, stays=False), note("b.md"))
-    chat.turn(
-        "Both?",
-        active("i.md", stays=False),
-        given("image", "y.png", PIXEL, stays=False),
-    )
+    chat.turn("Both?", active("i.md", stays=False), given("image", "y.png", PIXEL, stays=False))
     chat.move("a.md", "z.md")
     chat.look_at("z.md")
     chat.turn("Moved?", active("z.md"))

@@ -31,10 +31,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     "backslashes": (chat(b'{"role":"assistant","content":"' + b"\\\\" * (3 * MIB) + b'"}'), "added"),
     "cut emojis": (chat(b'{"role":"assistant","content":"' + b"\\ud83d" * MIB + b'"}'), "added"),
     "blanks": (chat(b" " * (7 * MIB) + b'{"role":"assistant","content":"yo"}'), "added"),
-    "16 MiB of escapes": (
-        chat(b'{"role":"user","content":"' + b"\\u00e9" * (16 * MIB // 6) + b'"}'),
-        "added",
-    ),
+    "16 MiB of escapes": (chat(b'{"role":"user","content":"' + b"\\u00e9" * (16 * MIB // 6) + b'"}'), "added"),
     "deep beside the messages": (chat(rest=b',"x":' + DEEP), "UNREADABLE"),
     "deep in a message": (chat(b'{"role":"user","content":' + DEEP + b"}"), "UNREADABLE"),
     "100,000 messages": (chat(*[b'{"role":"user","content":"a"}'] * 100_000), "LINE_TOO_LARGE"),

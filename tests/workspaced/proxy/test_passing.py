@@ -36,11 +36,7 @@ def passing(looking: Any) -> Iterator[tuple[Proxy, Recorder]]:
 
 @pytest.mark.parametrize(
     ("base", "path", "twice"),
-    [
-        ("", "/v1/v1/messages", "/v1/v1"),
-        ("/v1", "/v1/messages?key=k", "/v1/v1"),
-        ("/v1", "/v1beta/v10/x", ""),
-    ],
+    [("", "/v1/v1/messages", "/v1/v1"), ("/v1", "/v1/messages?key=k", "/v1/v1"), ("/v1", "/v1beta/v10/x", "")],
 )
 def test_a_version_that_stands_twice_is_named_once_in_the_log_and_passes(
     looking: Any, base: str, path: str, twice: str

@@ -59,12 +59,7 @@ def by_gemini(world: Any, messages: list[Json]) -> str:
     return str(sdk.models.generate_content(model="gemini-x", contents=contents).text)
 
 
-ASK: list[Callable[[Any, list[Json]], str]] = [
-    by_streamed_chat,
-    by_responses,
-    by_streamed_messages,
-    by_gemini,
-]
+ASK: list[Callable[[Any, list[Json]], str]] = [by_streamed_chat, by_responses, by_streamed_messages, by_gemini]
 
 
 def prompt_of(body: Json) -> list[str]:

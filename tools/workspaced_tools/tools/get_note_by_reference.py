@@ -31,11 +31,7 @@ class GetNoteByReference(Arguments):
         description="Path, title, alias, id or [[wikilink]]; with #heading or #^block that section.",
     )
     from_: str | None = Field(
-        None,
-        alias="from",
-        min_length=1,
-        max_length=REFERENCE_CHARS_MAX,
-        description="The note with the link.",
+        None, alias="from", min_length=1, max_length=REFERENCE_CHARS_MAX, description="The note with the link."
     )
     whole: bool = Field(False, description="Not the section only.")
     include_content: bool = Field(True, description="Text.")

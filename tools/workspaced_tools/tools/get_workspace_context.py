@@ -10,16 +10,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_fold import visible_tabs
 from workspaced_events.projections.workspace_state import ActiveNote, VaultState
 
-from ..answers import (
-    ContextNote,
-    NoteEntry,
-    Omission,
-    RecentNote,
-    Selection,
-    Summary,
-    VaultInfo,
-    WorkspaceContext,
-)
+from ..answers import ContextNote, NoteEntry, Omission, RecentNote, Selection, Summary, VaultInfo, WorkspaceContext
 from ..errors import NoteNotFound
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure

@@ -145,11 +145,7 @@ def _before(view: View, days: int) -> str:
 
 
 def _questions(
-    view: View,
-    vault: VaultPort,
-    listed: dict[NoteId, list[str]],
-    names: NoteTitles,
-    warnings: list[str],
+    view: View, vault: VaultPort, listed: dict[NoteId, list[str]], names: NoteTitles, warnings: list[str]
 ) -> dict[str, list[OpenQuestion]]:
     """All open questions of each kind, by the fields of `OpenQuestions`."""
     missing = [

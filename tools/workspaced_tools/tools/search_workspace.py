@@ -38,9 +38,7 @@ _FOREIGN_SYNTAX: Final = re.compile(r"\w[*?]\w|\.[*+]|(?<!\S)(?:AND|NOT)(?!\S)|(
 
 class SearchWorkspace(Arguments):
     query: str = Field(
-        min_length=1,
-        max_length=QUERY_CHARS_MAX,
-        description='Also "exact words", -word, OR, tag:x, path:x.',
+        min_length=1, max_length=QUERY_CHARS_MAX, description='Also "exact words", -word, OR, tag:x, path:x.'
     )
     limit: int = Field(10, ge=1, le=RESULTS_LISTED_MAX, description="Notes.")
     scope: Literal["vault", "workspace"] = Field("vault", description="workspace: what is open.")

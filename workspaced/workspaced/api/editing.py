@@ -69,12 +69,7 @@ async def names(session: Session, _id: RequestId | None, params: Names) -> Any:
         return completions(shown.view, params.prefix, source, params.limit)
 
     found = await service.calls.with_views(look, session.client, served.id, works_paused=True)
-    return {
-        "vault": served.id,
-        "names": found.names,
-        "complete": found.complete,
-        "clock": service.tail.clock(),
-    }
+    return {"vault": served.id, "names": found.names, "complete": found.complete, "clock": service.tail.clock()}
 
 
 async def links(session: Session, _id: RequestId | None, params: Links) -> Any:

@@ -97,12 +97,7 @@ async def preview(session: Session, _id: RequestId | None, params: Preview) -> A
 
 
 def _answer(service: Service, offered: Offered) -> dict[str, Any]:
-    return {
-        "text": offered.text,
-        "token": offered.token,
-        "reason": offered.reason,
-        "clock": service.tail.clock(),
-    }
+    return {"text": offered.text, "token": offered.token, "reason": offered.reason, "clock": service.tail.clock()}
 
 
 METHODS: Final = {

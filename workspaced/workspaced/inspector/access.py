@@ -50,12 +50,7 @@ _HEADERS: Final = tuple(
         "cache-control": "no-store",
     }.items()
 )
-_STATUS: Final = {
-    "NOT_RECORDED": 404,
-    "UNKNOWN_PATH": 404,
-    "NOT_ALLOWED": 403,
-    "INTERNAL": 500,
-}
+_STATUS: Final = {"NOT_RECORDED": 404, "UNKNOWN_PATH": 404, "NOT_ALLOWED": 403, "INTERNAL": 500}
 
 
 class Access:

@@ -53,12 +53,7 @@ class CallTool(msgspec.Struct, frozen=True):
     meta: Any = msgspec.field(name="_meta", default=None)
 
 
-WRITES: Final = {
-    "readOnlyHint": False,
-    "destructiveHint": True,
-    "idempotentHint": False,
-    "openWorldHint": False,
-}
+WRITES: Final = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
 """The annotations of a tool that writes."""
 
 

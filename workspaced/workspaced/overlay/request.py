@@ -243,12 +243,7 @@ def read_request(form: Form, body: bytes) -> ChatRequest:
 
 
 _EMPTY: Final = re.compile(rb'null|""|\[[ \t\r\n]*\]|\{[ \t\r\n]*\}')
-_SIDES: Final[dict[str, Side]] = {
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
+_SIDES: Final[dict[str, Side]] = {"user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
 _GEMINIS_SIDES: Final[dict[str, Side]] = {**_SIDES, "model": "assistant", "": "user"}
 
 

@@ -208,11 +208,7 @@ class Volunteering:
         if data is None or data.text is None or call is None:
             self._begun.pop(key, None)
             return Offered(None, reason=reason)
-        to = VolunteeredTo(
-            session=key.session,
-            event=event,
-            from_seq=told.as_of_seq if told is not None else None,
-        )
+        to = VolunteeredTo(session=key.session, event=event, from_seq=told.as_of_seq if told is not None else None)
         return Offered(data.text, self._keep(key, call, to, Told(data.sight, call.answer.as_of_seq)))
 
     async def offer_editor(self, key: SessionKey, client: str, event: str, *, part: EditorPart) -> Offered:

@@ -11,13 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from workspaced_events.projections.conversations import (
-    Conversation,
-    Message,
-    compacted,
-    library_of,
-    turn_of,
-)
+from workspaced_events.projections.conversations import Conversation, Message, compacted, library_of, turn_of
 from workspaced_events.schema.catalogue import ContextFolded, ConversationStarted, Pipeline
 
 from ...errors import ArgumentInvalid

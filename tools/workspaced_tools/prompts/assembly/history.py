@@ -164,12 +164,7 @@ def _short_in(conversation: Conversation, messages: Sequence[Message | ChatMessa
     return sum(each.id in old for each in messages)
 
 
-def continuation_of(
-    conversation: Conversation,
-    message: MessageId,
-    texts: Texts,
-    numbers: Numbers | None,
-) -> Past:
+def continuation_of(conversation: Conversation, message: MessageId, texts: Texts, numbers: Numbers | None) -> Past:
     """The messages of the turn after the user's words, up to `message`: calls and results of tools.
 
     They are the whole turn if it begins without a user's words. `numbers` has the numbers of the sources that the

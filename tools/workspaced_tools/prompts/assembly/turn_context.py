@@ -43,12 +43,7 @@ class TurnContext:
     """
 
     def __init__(
-        self,
-        builder: LayerBuilder,
-        sent_so_far: SentSoFar,
-        texts: Texts,
-        numbers: Numbers,
-        fence: str,
+        self, builder: LayerBuilder, sent_so_far: SentSoFar, texts: Texts, numbers: Numbers, fence: str
     ) -> None:
         """`fence`: as in blocks.artifact_block."""
         self._fence = fence

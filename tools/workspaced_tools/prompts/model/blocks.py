@@ -31,15 +31,7 @@ _OURS: Final = RESERVED | {_PINNED, _SUMMARY}
 _OURS_AS_READ: Final = frozenset(
     map(
         skeleton,
-        _OURS
-        | {
-            "document_sources",
-            "source_number",
-            "left_out",
-            "replaces_earlier",
-            "changes_to",
-            "user_query",
-        },
+        _OURS | {"document_sources", "source_number", "left_out", "replaces_earlier", "changes_to", "user_query"},
     )
 )
 """Names that a tool's block may not have in any spelling."""

@@ -20,10 +20,7 @@ _TYPES: Final = frozenset({"OBJECT", "ARRAY", "STRING", "NUMBER", "INTEGER", "BO
 def _body(request: Request) -> Json:
     resource = request.cached_content.resource
     contents = [
-        {
-            "role": "model" if message.role == "assistant" else "user",
-            "parts": list(map(_part, message.content)),
-        }
+        {"role": "model" if message.role == "assistant" else "user", "parts": list(map(_part, message.content))}
         for message in request.messages
     ]
     return {

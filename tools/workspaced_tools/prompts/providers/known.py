@@ -40,8 +40,7 @@ def counted(report: Mapping[str, Any], shape: str) -> Counted:
     provider = SHAPES.get(shape)
     if provider is None or provider.usage is None:
         raise ArgumentInvalid(
-            f"No reports of {shape[:ECHO_CHARS_MAX]!r} are known.",
-            hint=f"Known are: {', '.join(SHAPES)}.",
+            f"No reports of {shape[:ECHO_CHARS_MAX]!r} are known.", hint=f"Known are: {', '.join(SHAPES)}."
         )
     found = provider.usage(UsageReport(report, provider.family or ""))
     if found.input_tokens > CONTEXT_TOKENS_MAX:

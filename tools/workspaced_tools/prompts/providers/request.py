@@ -147,13 +147,7 @@ def request_of(
         changes.add(f"The cached content is not used, since {provider.family} knows none")
         cached_content = None
     hashes = envelope.hashes
-    held = (
-        envelope.conversation_id,
-        hashes.L1_SYSTEM,
-        hashes.L2_PREVIOUS,
-        settings.model,
-        settings.tools_sha256,
-    )
+    held = (envelope.conversation_id, hashes.L1_SYSTEM, hashes.L2_PREVIOUS, settings.model, settings.tools_sha256)
     request = Request(
         provider=settings.provider,
         model=settings.model,

@@ -123,11 +123,7 @@ def search_block(name: str, fields: Mapping[str, str], search: Search, numbers: 
 
 
 def _document(document: Document, number: int, outer: tuple[str, ...]) -> str:
-    fields = {
-        "source_number": str(number),
-        "title": document.title or document.source,
-        "source": document.source,
-    }
+    fields = {"source_number": str(number), "title": document.title or document.source, "source": document.source}
     if (more := len(document.text) - DOCUMENT_CHARS_MAX) > 0:
         fields["left_out"] = f"{more} more characters"
     return render_block(_DOCUMENT, fields, document.text[:DOCUMENT_CHARS_MAX], outer=outer)

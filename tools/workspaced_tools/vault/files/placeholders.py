@@ -35,6 +35,5 @@ def is_dataless(status: os.stat_result) -> bool:
 def not_downloaded(note: str, program: str | None = None) -> ToolError:
     kept = f": {program} has not brought it here" if program is not None else ""
     return NotDownloaded(
-        f"{note[:ECHO_CHARS_MAX]!r} is not on this machine yet{kept}.",
-        hint=NotDownloaded.what_to_do,
+        f"{note[:ECHO_CHARS_MAX]!r} is not on this machine yet{kept}.", hint=NotDownloaded.what_to_do
     )

@@ -20,12 +20,7 @@ from msgspec.structs import replace
 
 from workspaced_events.ids import NoteId
 
-from ...limits import (
-    PARTIAL_CHARS_COMPARED_MAX,
-    PARTIAL_COMPARED_MAX,
-    PARTIAL_WEIGHED_MAX,
-    PIECES_LISTED_MAX,
-)
+from ...limits import PARTIAL_CHARS_COMPARED_MAX, PARTIAL_COMPARED_MAX, PARTIAL_WEIGHED_MAX, PIECES_LISTED_MAX
 from ...notes.search_query import Counts, Ranking, Term, Word, counted, spaced, weight, words_of
 from . import full_text
 from .entries import Field

@@ -242,11 +242,7 @@ def verify_command(data_dir: Path | None) -> int:
 
 def _blobs_json(blobs: Examined) -> dict[str, Any]:
     return {
-        "blobs": {
-            "named": blobs.whole + len(blobs.damaged),
-            "whole": blobs.whole,
-            "damaged": blobs.damaged,
-        },
+        "blobs": {"named": blobs.whole + len(blobs.damaged), "whole": blobs.whole, "damaged": blobs.damaged},
         "served": {
             "named": blobs.served + blobs.swept + len(blobs.served_damaged),
             "kept": blobs.served,

@@ -23,13 +23,7 @@ from ...client.sync_client import connect
 from ..inspected import Inspected, MomentParameters
 from .events import EventRow, row_of
 
-_TYPES: Final = (
-    *replay.CALL_TYPES,
-    "sharing_set",
-    "volunteering_set",
-    "pause_started",
-    "pause_ended",
-)
+_TYPES: Final = (*replay.CALL_TYPES, "sharing_set", "volunteering_set", "pause_started", "pause_ended")
 
 
 class Calls:

@@ -281,11 +281,7 @@ def _asked_for(called: c.ToolCalled, names: Names) -> str | None:
 
 _READ_EVENTS: Final = 20_000
 """Events that one question reads into the index."""
-_NAMING: Final = (
-    "message_added",
-    "message_replaced",
-    *(name for name, each in CATALOGUE.items() if each.notes),
-)
+_NAMING: Final = ("message_added", "message_replaced", *(name for name, each in CATALOGUE.items() if each.notes))
 """Types that may name notes."""
 
 
