@@ -193,11 +193,14 @@ _Problem = tuple[str, str]
 """What is wrong, and its repair."""
 
 
+_OF_ROLE: Final = "Give them with a message of that role."
+
+
 def _problems_of_role(message: params.Message) -> Iterator[_Problem]:
     if message.role != "assistant" and (message.tool_calls or message.thinking):
-        yield f"`toolCalls` and `thinking` are the assistant's; the role is {message.role!r}.", ""
+        yield f"`toolCalls` and `thinking` are the assistant's; the role is {message.role!r}.", _OF_ROLE
     if message.role != "user" and (message.tool_results or message.attachments):
-        yield f"`toolResults` and `attachments` are the user's; the role is {message.role!r}.", ""
+        yield f"`toolResults` and `attachments` are the user's; the role is {message.role!r}.", _OF_ROLE
     if message.tool_results and message.attachments:
         yield (
             "a message that brings results of tools goes on with the turn before it and attaches nothing.",
