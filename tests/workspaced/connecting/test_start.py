@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,8 @@ def test_an_interrupt_ends_the_daemon_that_was_starting_and_says_so(home: Home, 
         os.kill(started.pid, signal.SIGINT)
         while is_pending(signal.SIGINT, str(started.pid)):
             assert time.monotonic() < deadline
-    os.kill(int(daemon), signal.SIGCONT)
+    with suppress(ProcessLookupError):  # on a busy machine it has been killed by now
+        os.kill(int(daemon), signal.SIGCONT)
     out, err = started.communicate(timeout=30)
     assert started.returncode == 130 and out == b""
     assert err.strip() == b"Interrupted: the daemon that was started has ended, and nothing was connected."
