@@ -214,9 +214,7 @@ class Morning:
             conversation,
             {"role": "assistant", "id": f"{name}-asks", "toolCalls": [{**call, "arguments": arguments}]},
         )
-        found = self.ask(self.writer, "search_workspace", **arguments)["data"]["results"]
-        documents = [{"title": each["title"], "source": each["id"], "text": each["snippet"]} for each in found]
-        result = {**call, "search": {"query": query, "documents": documents}}
+        result = {**call, "text": json.dumps(self.ask(self.writer, "search_workspace", **arguments))}
         context.message(conversation, {"role": "user", "id": f"{name}-found", "toolResults": [result]})
 
     def _complete(self, conversation: str, answer: str) -> None:

@@ -19,7 +19,6 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.assembly.history import continuation_of
 from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.kept_turns import KeptTurns
 from workspaced_tools.prompts.model.types import (
@@ -34,7 +33,6 @@ from workspaced_tools.prompts.model.types import (
     Turn,
 )
 from workspaced_tools.prompts.sources.gather import gather
-from workspaced_tools.prompts.sources.search_block import Document, Search, Source, numbered
 
 ID: Final = ConversationId("talk")
 NOTES_ID: Final = ConversationId("chat")
@@ -279,14 +277,6 @@ class NotesTalk(ConversationLog):
         """Selected text, as an editor gives it."""
         return c.Attachment("selected_text", name, self._keep(text))
 
-    def found(self, query: str, *documents: Document) -> str:
-        """The blob of what a search found."""
-        return self.keep(msgspec.json.encode(Search(query, documents)))
-
-    def search(self, name: str, query: str, *documents: Document) -> c.Attachment:
-        """A search that a message is given."""
-        return c.Attachment("tool_result", name, self.found(query, *documents), "web_search", "search")
-
     # -- messages --
 
     def message(
@@ -309,11 +299,6 @@ class NotesTalk(ConversationLog):
     def results(self, *results: tuple[str, str], is_error: bool = False) -> MessageId:
         """What tools gave, by the ids of their calls."""
         given = (c.ToolResult(call, "look_up", self.keep(text), is_error) for call, text in results)
-        return self.message("user", tool_results=tuple(given))
-
-    def search_results(self, *results: tuple[str, str]) -> MessageId:
-        """What searches found, by the ids of their calls; each a blob of `found`."""
-        given = (c.ToolResult(call, "look_up", blob, form="search") for call, blob in results)
         return self.message("user", tool_results=tuple(given))
 
     def turn(self, text: str, *attached: Attached) -> Assembled:
@@ -387,14 +372,6 @@ def user(made: Assembled) -> str:
     said = [each for each in spoken(made) if each.role == "user"]
     own = [each for each in said if each.content[0].type != "toolResult"]
     return text_of((own or said)[-1]) if said else ""
-
-
-def sources_of(conversation: Conversation, turn: Turn, texts: Any) -> tuple[Source, ...]:
-    """The sources of the turn up to `turn.message`, with the numbers that its prompt shows."""
-    numbers = numbered(turn.artifacts, texts)
-    if turn.policy.pipeline == "chat":
-        continuation_of(conversation, turn.message, texts, numbers)
-    return numbers.sources
 
 
 def whole(made: Assembled) -> str:

@@ -165,8 +165,7 @@ def reply_to(prompt: Prompt) -> Reply:
         return Reply("", (f"call_{len(prompt.messages)}", *call))
     wanted = words(question)
     best = max(context, key=lambda line: len(wanted & words(line)), default="")
-    mark = "[^1]" if any(re.match(r"\[1] \S", line) for line in lines) else ""
-    return Reply(f"It says: {best}{mark}" if best else "I was given nothing to read.")
+    return Reply(f"It says: {best}" if best else "I was given nothing to read.")
 
 
 def contexts_in(part: Part) -> list[Part]:

@@ -1,12 +1,10 @@
 """Conversations whose messages a test names, and random ones."""
 
-import msgspec
 from hypothesis import strategies as st
 
 from support.conversation import ID, ConversationLog
 from workspaced_events.ids import MessageId
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.prompts.sources.search_block import Document, Search
 
 Call = tuple[str, str]
 """Id and arguments, or result."""
@@ -31,27 +29,18 @@ class NamedTalk(ConversationLog):
         results: tuple[Call, ...] = (),
         thinking: tuple[tuple[str, str | None], ...] = (),
         skills: tuple[str, ...] = (),
-        found: tuple[Call, ...] = (),
         replaces: bool = False,
     ) -> MessageId:
-        """`found`: what searches found, by the ids of their calls: the sources."""
         return self.add(
             role,
             text,
             name,
             replaces=replaces,
             tool_calls=tuple(c.ToolCall(call, "search", self.keep(given)) for call, given in calls),
-            tool_results=(
-                *(c.ToolResult(call, "search", self.keep(text)) for call, text in results),
-                *(c.ToolResult(call, "search", self.search(source), form="search") for call, source in found),
-            ),
+            tool_results=tuple(c.ToolResult(call, "search", self.keep(text)) for call, text in results),
             attachments=tuple(c.Attachment("skill", each, self.keep(f"Body of {each}.")) for each in skills),
             thinking=tuple(c.Thinking(self.keep(thought), signature) for thought, signature in thinking),
         )
-
-    def search(self, source: str) -> str:
-        """The blob of what a search found there."""
-        return self.keep(msgspec.json.encode(Search("q", (Document("T", source, f"Text of {source}."),))))
 
     def sent(self, message: MessageId, elided: int = 0) -> None:
         """A prompt was made for the message."""
@@ -113,7 +102,6 @@ def talks(draw: st.DrawFn, most: int = 24) -> NamedTalk:
                 results=results,
                 thinking=tuple(draw(_THINKING)),
                 skills=tuple(draw(_SKILLS)) if role == "user" else (),
-                found=draw(_CALLS)[:1] if role == "user" and results else (),
                 replaces=what == "replace",
             )
         elif what == "sum up":

@@ -626,8 +626,6 @@ export interface MessageAddedEvent {
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
       readonly title?: string | null;
-      /** (default "text") */
-      readonly form?: "search" | "text";
       /** (default false) */
       readonly resolved?: boolean;
     }>;
@@ -644,8 +642,6 @@ export interface MessageAddedEvent {
       readonly textSha256: string;
       /** (default false) */
       readonly isError?: boolean;
-      /** (default "text") */
-      readonly form?: "search" | "text";
       readonly images?: ReadonlyArray<{
         /** (pattern ^[0-9a-f]{64}$) */
         readonly sha256: string;
@@ -696,8 +692,6 @@ export interface MessageReplacedEvent {
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
       readonly title?: string | null;
-      /** (default "text") */
-      readonly form?: "search" | "text";
       /** (default false) */
       readonly resolved?: boolean;
     }>;
@@ -714,8 +708,6 @@ export interface MessageReplacedEvent {
       readonly textSha256: string;
       /** (default false) */
       readonly isError?: boolean;
-      /** (default "text") */
-      readonly form?: "search" | "text";
       readonly images?: ReadonlyArray<{
         /** (pattern ^[0-9a-f]{64}$) */
         readonly sha256: string;
@@ -1469,7 +1461,6 @@ export interface ContextMessageParams {
       readonly text?: string | null;
       /** (maxLength 512) */
       readonly title?: string | null;
-      readonly search?: ContextMessageParamsSearch | null;
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
     }>;
@@ -1490,7 +1481,6 @@ export interface ContextMessageParams {
       readonly text?: string | null;
       /** (default false) */
       readonly isError?: boolean;
-      readonly search?: ContextMessageParamsSearch | null;
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
       /** (maxItems 20) */
@@ -1516,19 +1506,6 @@ export interface ContextMessageParams {
     /** (default false) */
     readonly following?: boolean;
   } | null;
-}
-
-/** A search and what it found: the prompt says of it what it is, which sources it has, and how to cite them. */
-export interface ContextMessageParamsSearch {
-  readonly query: string;
-  /** (maxItems 100) */
-  readonly documents: ReadonlyArray<{
-    /** (maxLength 512) */
-    readonly title: string;
-    /** (minLength 1, maxLength 1024) */
-    readonly source: string;
-    readonly text: string;
-  }>;
 }
 
 export interface ContextOverlayParams {

@@ -17,8 +17,6 @@ ArtifactKind = Literal[
 AttachmentKind = Literal[ArtifactKind, "folder", "tag"]
 Pipeline = Literal["chat", "compression"]
 """A prompt's purpose: decides its layers and how it is kept within the budget."""
-Form = Literal["text", "search"]
-"""The format of an inline text: plain text, or the JSON of a search (prompts/sources/search_block.py)."""
 ProviderKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
 PartKind = Literal[ArtifactKind, "pin", "changes"]
 """A part of a turn's context: an artifact, what a pin gave, or the line that names changed notes."""
@@ -43,7 +41,6 @@ class Attachment(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     text_sha256: Sha256 | None = None
     """The text the runtime sent inline; a note's text is read when a prompt is assembled."""
     title: Text | None = None
-    form: Annotated[Form, Redact.PUBLIC] = "text"
     resolved: bool = False
     """Whether the daemon filled in `id`: the active note, or the place of the selection, when the message came.
     Empty: there was none."""
@@ -70,7 +67,6 @@ class ToolResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     name: Text
     text_sha256: Sha256
     is_error: bool = False
-    form: Annotated[Form, Redact.PUBLIC] = "text"
     images: tuple[ResultImage, ...] = ()
 
 

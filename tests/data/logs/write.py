@@ -40,7 +40,6 @@ SAID = {
     "inputs": "{}",
     "manifest": "{}",
     "composer": "Answer in Markdown.",
-    "search": '{"query": "plan", "documents": [{"title": "Plan", "source": "plan.md", "text": "# The plan"}]}',
     "turn": '{"version": 1, "parts": [{"kind": "query", "id": "m1", "text": "What is in the plan?"}]}',
     "image": "\x89PNG",
     "template": '{"model": {{ model | json }}}',
@@ -96,7 +95,7 @@ TALK = [
                 {"kind": "folder", "id": "Tagebuch"},
                 {"kind": "active_note", "id": "plan.md", "resolved": True},
                 {"kind": "selected_text", "id": "plan.md#L1-L2", "textSha256": TEXTS["found"], "resolved": True},
-                {"kind": "tool_result", "id": "s1", "textSha256": TEXTS["search"], "form": "search"},
+                {"kind": "tool_result", "id": "s1", "textSha256": TEXTS["found"]},
             ],
         },
     ),
@@ -126,7 +125,7 @@ TALK = [
             "toolResults": [
                 {"id": "call-1", "name": "get_note", "textSha256": TEXTS["found"]},
                 {"id": "call-2", "name": "get_note", "textSha256": TEXTS["found"], "isError": True},
-                {"id": "call-3", "name": "search", "textSha256": TEXTS["search"], "form": "search"},
+                {"id": "call-3", "name": "search", "textSha256": TEXTS["found"]},
                 {
                     "id": "call-4",
                     "name": "look",

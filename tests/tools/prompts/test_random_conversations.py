@@ -26,7 +26,6 @@ from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.model.sent_so_far import read_turn
 from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, Assembled, Turn
-from workspaced_tools.prompts.sources.search_block import Document
 
 NOTES = ("a.md", "b.md", "c, d.md", "work/plan.md", "work/日記.md", "pictures.md")
 SIZES = (0, 60, 400, 3_000)
@@ -107,7 +106,7 @@ class Talk:
         """Up to four; some twice, some that cannot be read."""
         found: list[Any] = []
         for at in range(n % 5):
-            which = (m >> (3 * at)) % 26
+            which = (m >> (3 * at)) % 25
             if which < 2 * len(NOTES):
                 found.append(NOTES[which % len(NOTES)])
                 continue
@@ -119,7 +118,6 @@ class Talk:
                 c.Attachment("tag", "none"),
                 self.chat.given("selected_text", f"a.md#L1-L{n}", f"Selected {n}."),
                 self.chat.selection(f"b.md#L{n}-L{n}", f"Selected {n}."),
-                self.chat.search(f"search {n % 3}", "q", *self.documents(n, m)),
                 self.chat.given("url", f"https://x.test/{n % 3}", f"A page {n % 3}."),
                 self.chat.given("tool_result", f"call {n}", f"Found {n}.", "look_up"),
                 self.chat.given("skill", "baking", "Knead it."),
@@ -128,12 +126,6 @@ class Talk:
             )
             found.append(odd[(which - 2 * len(NOTES)) % len(odd)])
         return found
-
-    def documents(self, n: int, m: int) -> list[Document]:
-        """Up to three; some have the same source."""
-        return [
-            Document(f"T{m % 5}", f"source {(n + at) % 4}", f"Document {n}. " * (m % 40)) for at in range(n % 4)
-        ]
 
     def ask_otherwise(self, n: int, m: int) -> None:
         """For a summary up to a message that is there, or to a new one."""
@@ -167,12 +159,8 @@ class Talk:
             given_back = calls[: len(calls) - (m % 7 == 0)]
             if not given_back:
                 return
-            if m % 4 == 0:
-                found = self.chat.found("q", *self.documents(n, m))
-                self.chat.search_results(*((call, found) for call in given_back))
-            else:
-                results = ((call, f"Result. {'row ' * (m % 600)}") for call in given_back)
-                self.chat.results(*results, is_error=m % 5 == 0)
+            results = ((call, f"Result. {'row ' * (m % 600)}") for call in given_back)
+            self.chat.results(*results, is_error=m % 5 == 0)
             if not self.prompt():
                 return
         self.chat.answer("Done.")
@@ -281,7 +269,6 @@ class Talk:
         fits(before, turn, made)
         is_valid_for_providers(made)
         records_all_once(before, turn, made)
-        numbers_its_sources(before, turn, made, self.chat.texts)
 
     def check_chat(self, before: Conversation, turn: Turn, made: Assembled) -> None:
         has_what_is_attached(turn, made, self.chat.texts)
@@ -389,20 +376,6 @@ def is_valid_for_providers(made: Assembled) -> None:
     assert called == set()
 
 
-def numbers_its_sources(before: Conversation, turn: Turn, made: Assembled, texts: Any) -> None:
-    """Each source that the turn shows has the number that its catalogue says."""
-    catalogue = {(each.number, each.source) for each in w.sources_of(before, turn, texts)}
-    assert sorted(number for number, _ in catalogue) == list(range(1, len(catalogue) + 1))
-    lines = w.layer_text(made, "L3_TURN").splitlines()
-    shown = {
-        (int(line.removeprefix("<source_number>").partition("<")[0]), lines[at + 2][8:-9])
-        for at, line in enumerate(lines)
-        if line.startswith("<source_number>")
-    }
-    elided = any(each.state == "elided" for each in made.envelope.manifest.entries)
-    assert shown <= catalogue if elided else shown == catalogue
-
-
 # -- what holds of every transcript --
 
 
@@ -428,7 +401,7 @@ def has_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
             continue
         states = {entry.state for entry in w.entries(made, artifact.id) if entry.layer == "L3_TURN"}
         mark = texts(artifact.revision).partition("\n")[0]
-        if states & {"full", "changes", "shortened"} and artifact.form != "search":
+        if states & {"full", "changes", "shortened"}:
             assert mark in own
         if "reference" in states:
             assert mark in whole, (artifact, mark)

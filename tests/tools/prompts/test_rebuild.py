@@ -23,7 +23,6 @@ from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.audit.rebuild import checked
 from workspaced_tools.prompts.audit.sent_prompts import manifest_of, read_prompt_history, rebuild_prompts
 from workspaced_tools.prompts.model.stored_texts import inputs_of, texts_in
-from workspaced_tools.prompts.sources.search_block import Document
 from workspaced_tools.replay.verify import Outcome, Rebuilt, Verified, verify
 
 NOTES = {"a.md": "# Alpha\n\nThe first.\n", "b.md": "# Beta\n\nThe second.\n", "work/plan.md": "# Plan\n"}
@@ -66,12 +65,11 @@ class Log:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    """A conversation of six prompts: with notes that change, a pin, tools, a skill, searches, an edit, a rebase,
+    """A conversation of six prompts: with notes that change, a pin, tools, a skill, an edit, a rebase,
     and a compression."""
     world = past_world.World(tmp_path / "vault", NOTES)
     chat = w.NotesTalk(world, tools='[{"name": "look_up"}]', memory="Likes tea.", composer="Be brief.")
-    searched = chat.search("s", "alpha", Document("Alpha", "x.md", "Found."))
-    chat.turn("What is Alpha?", "a.md", "gone.md", chat.given("skill", "baking", "Knead it."), searched)
+    chat.turn("What is Alpha?", "a.md", "gone.md", chat.given("skill", "baking", "Knead it."))
     chat.pin("words", "text", text="Pinned words.")
     world.write("a.md", "# Alpha\n\nAnother text.\n")
     chat.turn("And Beta?", "a.md", "b.md")

@@ -240,3 +240,16 @@ def test_a_note_that_is_pinned_or_that_the_assistant_read_or_named_counts_as_use
     uses(talk)
     talk.ask("Three?", rebase=True)
     assert ("Line 7 of" in whole(talk.last.envelope)) == stays
+
+
+def test_that_a_tool_failed_reaches_the_model_wherever_its_result_stands(chat: Any) -> None:
+    chat.say("Which?")
+    chat.answer(None, "call-1")
+    chat.results(("call-1", "It broke."), is_error=True)
+    now = chat.prompt()
+    chat.answer()
+    later = chat.turn("And now?")
+    for made, layer in ((now, "L3_TURN"), (later, "L4_STRIP")):
+        assert [b.is_error for m in made.envelope.messages for b in m.content if b.type == "toolResult"] == [True]
+        assert "[toolResult look_up call-1 error]" in w.layer_text(made, layer)
+        assert "It broke." in w.whole(made)

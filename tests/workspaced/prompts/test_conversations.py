@@ -215,7 +215,6 @@ def test_a_fold_by_request_leaves_each_note_as_it_is_now(chat: Talk, shared: Any
 # -- bad input --
 
 ACTIVE = {"kind": "active_note"}
-SEARCH = {"query": "it", "documents": []}
 DIGEST = "0" * 64
 UNKNOWN: list[tuple[str, dict[str, Any], str]] = [
     *((method, {"conversation": "nobody", **more}, "UNKNOWN_CONVERSATION") for method, more in (
@@ -265,17 +264,12 @@ CONTRADICTING: list[dict[str, Any]] = [
         {"kind": "note", "id": "a.md", "text": "?"},
         {"kind": "note", "id": "a.md", "textSha256": DIGEST},
         {"kind": "file", "id": "f", "text": "a", "textSha256": DIGEST},
-        {"kind": "url", "id": "https://x.test", "search": SEARCH},
+        {"kind": "url", "id": "https://x.test", "search": {"query": "it"}},
         {"kind": "tool_result", "id": "s"},
-        {"kind": "tool_result", "id": "s", "text": "x", "search": SEARCH},
-        {"kind": "tool_result", "id": "s", "search": {"query": "q"}},
-        {"kind": "tool_result", "id": "s", "search": {**SEARCH, "more": 1}},
-        {"kind": "tool_result", "id": "s", "search": {**SEARCH, "documents": [{"title": "t", "source": ""}]}},
     )),
     *({"toolResults": [{"id": "1", "name": "t", **each}]} for each in (
         {},
         {"text": "a", "textSha256": DIGEST},
-        {"text": "x", "search": SEARCH},
         {"images": [{}]},
         {"images": [{"text": "picture.png"}]},
         {"images": [{"text": "data:image/png;base64,iVBO", "textSha256": DIGEST}]},

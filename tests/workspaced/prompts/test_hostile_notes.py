@@ -42,13 +42,12 @@ def shared(module_daemon: Any) -> Any:
 
 
 def attached(note: str, spelling: str) -> list[Json]:
-    found = {"query": spelling, "documents": [{"title": spelling, "source": spelling[:100], "text": spelling}]}
     return [
         {"kind": "note", "id": note},
         {"kind": "active_note"},
         {"kind": "file", "id": spelling, "title": spelling, "text": spelling},
         {"kind": "selected_text", "id": f"{note}#L1-L2", "text": spelling},
-        {"kind": "tool_result", "id": spelling, "search": found},
+        {"kind": "tool_result", "id": spelling, "text": spelling},
     ]
 
 
@@ -81,7 +80,7 @@ def assert_blocks_hold(text: str) -> int:
         closed, begun = text.count(f"</{name}>"), opened.count(name)
         # A body may open what has no underscore, as HTML does; that is nothing it gets out by.
         assert closed == begun if "_" in name else closed <= begun, (name, text)
-        # The generous reading takes the closing of `documents` for one of `document` too.
+        # The generous reading takes the closing of a longer name for one of this name, too.
         exact = len(re.findall(rf"</{name}[a-z_]*>", text))
         assert closing_delimiters.closings(text, name) == exact, (name, text)
     return text.count("</") + len(fenced)

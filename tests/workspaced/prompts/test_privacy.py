@@ -21,12 +21,6 @@ CANARIES = ("secret", "zugvogel", "flugroute", "falke", "storch")
 FOLDER = {"kind": "folder", "id": "deep"}
 
 
-def found(*sources: str, text: str = "xyzzy") -> dict[str, Any]:
-    """A search's result, attached."""
-    documents = [{"title": f"title {each}", "source": each, "text": text} for each in sources]
-    return {"kind": "tool_result", "id": "s", "search": {"query": "it", "documents": documents}}
-
-
 def told(what: Any) -> list[str]:
     return telling(what, CANARIES)
 

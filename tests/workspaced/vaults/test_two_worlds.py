@@ -316,7 +316,6 @@ class World:
     def _talk(self) -> Iterator[tuple[str, str]]:
         """A turn in which the runtime attaches names that somebody guessed."""
         self.messages += 1
-        found = {"query": "q", "documents": [{"title": "D", "source": each, "text": "d"} for each in GUESSES]}
         named = [
             *({"kind": "note", "id": guess} for guess in GUESSES),
             {"kind": "selected_text", "id": f"{SECRET}#L1-L2", "text": "s"},
@@ -328,7 +327,7 @@ class World:
             {"kind": "folder", "id": "keep"},
             {"kind": "tag", "id": "house"},
             {"kind": "image", "id": SECRET},
-            {"kind": "tool_result", "id": "s", "search": found},
+            {"kind": "tool_result", "id": "s", "text": "d"},
         ]
         message = {"id": f"m{self.messages}", "role": "user", "text": "What?", "attachments": attached}
         talk, looking = {"conversation": "talk"}, {"conversation": "looking"}

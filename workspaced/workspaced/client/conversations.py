@@ -23,33 +23,14 @@ class Skill(TypedDict, total=False):
     description: str
 
 
-class Document(TypedDict):
-    """A result of a search. `source` is a note's path, or a URL."""
-
-    title: str
-    source: str
-    text: str
-
-
-class Search(TypedDict):
-    """A search with its results."""
-
-    query: str
-    documents: Sequence[Document]
-
-
 class Attachment(TypedDict, total=False):
-    """An attachment of a user's message. Needs `kind`, and `id` unless the workspace determines it.
-
-    `search` replaces the `text` of a tool's result.
-    """
+    """An attachment of a user's message. Needs `kind`, and `id` unless the workspace determines it."""
 
     kind: "AttachmentKind"
     id: str
     text: str
     textSha256: str
     title: str
-    search: Search
 
 
 class ToolCall(TypedDict, total=False):
@@ -68,13 +49,12 @@ class Image(TypedDict, total=False):
 
 
 class ToolResult(TypedDict, total=False):
-    """Needs `id` (that of the call), `name`, and `text`, `search` or `images`."""
+    """Needs `id` (that of the call), `name`, and `text` or `images`."""
 
     id: str
     name: str
     text: str
     textSha256: str
-    search: Search
     isError: bool
     images: Sequence[Image]
 

@@ -124,23 +124,16 @@ def _as_it_is_now(attachment: c.Attachment, workspace: VaultState, staging: Blob
 
 
 def _attachment(attached: params.Attached, staging: _Staging) -> c.Attachment:
-    return c.Attachment(
-        attached.kind,
-        attached.id,
-        _content(attached, staging),
-        attached.title,
-        form="text" if attached.search is None else "search",
-    )
+    return c.Attachment(attached.kind, attached.id, staging.content(attached), attached.title)
 
 
 def _tool_result(result: params.ToolResult, staging: _Staging) -> c.ToolResult:
-    text = _content(result, staging)
+    text = staging.content(result)
     return c.ToolResult(
         result.id,
         result.name,
         staging.text("") if text is None else text,
         result.is_error,
-        form="text" if result.search is None else "search",
         images=tuple(_image(each, staging) for each in result.images),
     )
 
@@ -166,13 +159,6 @@ def _thinking(thinking: params.Thinking, staging: BlobStaging) -> c.Thinking:
         return c.Thinking(staging.text(thinking.redacted), redacted=True)
     assert thinking.text is not None, "checked"
     return c.Thinking(staging.text(thinking.text), thinking.signature)
-
-
-def _content(part: params.Attached | params.ToolResult, staging: _Staging) -> str | None:
-    """The hash of the staged text, or of the staged JSON of a search; None if there is neither."""
-    if part.search is not None:
-        return staging.keep(msgspec.json.encode(part.search))
-    return staging.content(part)
 
 
 def _arguments(call: params.ToolCall, staging: BlobStaging) -> str:
@@ -217,9 +203,10 @@ def _problems_of_parts(message: params.Message) -> Iterator[_Problem]:
         if (problem := _problem_of(attached)) is not None:
             yield problem
     for result in message.tool_results:
-        texts = _texts_of(result)
-        if texts > 1 or (texts == 0 and not result.images):
-            yield "the result of a tool has either a `text` or a `search`.", "Give one of the two."
+        if result.text is not None and result.text_sha256 is not None:
+            yield _TWO_TEXTS
+        if result.text is None and result.text_sha256 is None and not result.images:
+            yield "the result of a tool has neither `text` nor `images`.", "Give one of the two."
         if any((each.text is None) == (each.text_sha256 is None) for each in result.images):
             yield _TWO_TEXTS
     for thinking in message.thinking:
@@ -234,11 +221,6 @@ def _problems_of_parts(message: params.Message) -> Iterator[_Problem]:
 _TWO_TEXTS: Final = "what has a text has either `text` or `textSha256`.", "Give one of the two."
 
 
-def _texts_of(part: params.Attached | params.ToolResult) -> int:
-    """How many texts the part gives; no part may have two."""
-    return sum(each is not None for each in (part.text, part.text_sha256, part.search))
-
-
 def _problem_of(attached: params.Attached) -> _Problem | None:
     """The problem of an attachment and its repair; None if there is none."""
     of_kind = f"an attachment of kind {attached.kind!r}"
@@ -250,8 +232,6 @@ def _problem_of(attached: params.Attached) -> _Problem | None:
     if has_text and attached.kind in READ_BY_US:
         what = f"the text of {of_kind} is read from the vault."
         return what, "Leave `text` out; what the runtime itself read is of kind `file`."
-    if attached.search is not None and attached.kind != "tool_result":
-        return f"{of_kind} takes no `search`.", "Attach what a search found as kind `tool_result`."
-    if attached.kind == "tool_result" and _texts_of(attached) != 1:
-        return f"{of_kind} has either a `text` or a `search`.", "Give one of the two."
+    if attached.kind == "tool_result" and not has_text:
+        return f"{of_kind} has no `text`.", "Give it what the tool answered."
     return None

@@ -12,7 +12,6 @@ from workspaced_tools.limits import CONTEXT_TOKENS_MAX
 from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, CONTEXT_NAME_CHARS_MAX, MESSAGES_PER_REQUEST_MAX
 
 _SIGNATURE_CHARS_MAX: Final = 100_000
-_DOCUMENTS_PER_SEARCH_MAX: Final = 100
 _SKILLS_MAX: Final = 500
 _THINKING_PER_MESSAGE_MAX: Final = 200
 _TOOL_CALLS_PER_MESSAGE_MAX: Final = 200
@@ -63,29 +62,11 @@ class Start(Params, frozen=True):
     provider keeps of prompts was named in one."""
 
 
-class Document(Params, frozen=True):
-    """What a search found."""
-
-    title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)]
-    source: Annotated[str, Meta(min_length=1, max_length=NOTE_ID_CHARS_MAX)]
-    """The path of a note, or a URL."""
-    text: str
-
-
-class Search(Params, frozen=True):
-    """A search and what it found: the prompt says of it what it is, which sources it has, and how to cite them."""
-
-    query: str
-    documents: Annotated[list[Document], Meta(max_length=_DOCUMENTS_PER_SEARCH_MAX)]
-
-
 class Attached(Params, frozen=True):
     kind: AttachmentKind
     id: Annotated[str, Meta(max_length=NOTE_ID_CHARS_MAX)] = ""
     text: str | None = None
     title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)] | None = None
-    search: Search | None = None
-    """Only for `tool_result`, instead of `text`."""
     text_sha256: Sha256 | None = None
     """Instead of `text`."""
 
@@ -110,9 +91,8 @@ class ToolResult(Params, frozen=True):
     text: str | None = None
     """May be left out where there are images."""
     is_error: bool = False
-    search: Search | None = None
-    """Instead of `text`; `text_sha256` likewise."""
     text_sha256: Sha256 | None = None
+    """Instead of `text`."""
     images: Annotated[list[Image], Meta(max_length=_IMAGES_PER_RESULT_MAX)] = []
 
 

@@ -39,7 +39,6 @@ from ..model.types import (
     Turn,
 )
 from ..sources.inline_content import named
-from ..sources.search_block import numbered
 from .budget import Parts, exceeded, fit
 from .compaction import Compacting, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
@@ -71,7 +70,7 @@ def assemble(conversation: Conversation, turn: Turn, texts: Texts, kept: KeptTur
         ArgumentInvalid: the turn belongs to another conversation, or a compression has nothing to summarise.
         BudgetExceeded: the prompt cannot be made to fit.
         NotRecorded: from `texts`.
-        LogDamaged: a text of the form `search` is no search, or a turn's blob is no turn.
+        LogDamaged: a turn's blob is no turn.
     """
     if turn.version != TURN_VERSION or turn.conversation != conversation.id:
         raise ArgumentInvalid(
@@ -147,10 +146,10 @@ class _Prompt:
 
     def _rendered(self, conversation: Conversation) -> Rendered:
         sent_so_far = self.sent_so_far if conversation is self.before else self._sent_so_far(conversation)
-        past, numbers = self._past(conversation, sent_so_far), numbered(self.artifacts, self.texts)
+        past = self._past(conversation, sent_so_far)
         rest = NOTHING
         if self.grows:
-            rest = continuation_of(conversation, self.turn.message, self.texts, numbers)
+            rest = continuation_of(conversation, self.turn.message, self.texts)
         if any(each.id == conversation.results_up_to for each in rest.messages):
             short = short_up_to(conversation, rest.messages)
             rest = Past(short, (*rest.dropped, *shortenings(rest.messages, short)))
@@ -159,7 +158,7 @@ class _Prompt:
         first = conversation.messages[self.start]
         words = first if begins(first) else None
         add_words(query, words, conversation.settings, self.pipeline, self.texts)
-        context = TurnContext(self._builder("L3_TURN"), sent_so_far, self.texts, numbers, self.turn.fence)
+        context = TurnContext(self._builder("L3_TURN"), sent_so_far, self.texts, self.turn.fence)
         has_words = any(segment.kind == "query" for segment in query.segments)
         context.add_all(self.turn.provided, self.artifacts, self.turn.present, query=has_words)
         self._add_rest(context.builder, rest)

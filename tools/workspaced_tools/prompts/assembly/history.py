@@ -28,7 +28,6 @@ from ..model.token_estimate import block_seed
 from ..model.turn_window import begins, turns_in, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
-from ..sources.search_block import Numbers, written, written_turn
 
 IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
@@ -81,7 +80,7 @@ def history_of(
         kept: from earlier prompts of the transcript.
 
     Raises:
-        NotRecorded, LogDamaged: a text is not kept, or is no search.
+        NotRecorded: a text is not kept.
     """
     window, kept = window_of(conversation, message, policy), kept or KeptTurns()
     is_transcript, turns = sent_so_far is not None, []
@@ -89,10 +88,8 @@ def history_of(
     make = partial(_past_turn, conversation, texts)
     for messages in turns_in(window.messages):
         first, old = messages[0], min(short, len(messages))
-        turn = first.id if begins(first) else turn_of(conversation, first.id)
-        sent = sent_so_far.sent.get(turn) if sent_so_far is not None else None
         parts = sent_so_far.turns.get(first.id) if sent_so_far is not None else None
-        turns.append(kept.of("past", first.id, make, turn, tuple(messages), parts, sent, lost, old))
+        turns.append(kept.of("past", first.id, make, tuple(messages), parts, lost, old))
         short -= old
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
     dropped = [*window.dropped, *systems]
@@ -110,10 +107,8 @@ def history_of(
 def _past_turn(
     conversation: Conversation,
     texts: Texts,
-    turn: MessageId,
     messages: tuple[Message, ...],
     parts: tuple[SentPart, ...] | None,
-    sent: tuple[SentPart, ...] | None,
     lost: Collection[str],
     short: int,
 ) -> PastTurn:
@@ -131,8 +126,7 @@ def _past_turn(
         else _chat(each, texts, skills if each is first else (), conversation.id)
         for each in spoken
     )
-    shown = written_turn(conversation, turn, read.messages, texts, lost, sent)
-    whole = shown if repeated else (*own_message(own), *shown)
+    whole = read.messages if repeated else (*own_message(own), *read.messages)
     old = {each.id for each in messages[:short]}
     brief = tuple(short_results(each) if each.id in old else each for each in whole) if short else whole
     parts = parts if own and whole and whole[0].content is own else None
@@ -164,11 +158,10 @@ def _short_in(conversation: Conversation, messages: Sequence[Message | ChatMessa
     return sum(each.id in old for each in messages)
 
 
-def continuation_of(conversation: Conversation, message: MessageId, texts: Texts, numbers: Numbers | None) -> Past:
+def continuation_of(conversation: Conversation, message: MessageId, texts: Texts) -> Past:
     """The messages of the turn after the user's words, up to `message`: calls and results of tools.
 
-    They are the whole turn if it begins without a user's words. `numbers` has the numbers of the sources that the
-    turn showed before; the function adds new ones.
+    They are the whole turn if it begins without a user's words.
 
     Raises:
         NotRecorded: a text is not kept.
@@ -179,8 +172,7 @@ def continuation_of(conversation: Conversation, message: MessageId, texts: Texts
     since = [conversation.messages[each] for each in ids[begin : ids.index(message) + 1]]
     read = paired(_chat(each, texts) for each in since if each.role != "system")
     systems = [_filtered(each.id, "message", "system role") for each in since if each.role == "system"]
-    shown = written(conversation, read.messages, numbers if numbers is not None else Numbers())
-    return Past(shown, (*systems, *read.dropped))
+    return Past(read.messages, (*systems, *read.dropped))
 
 
 # -- rounds --

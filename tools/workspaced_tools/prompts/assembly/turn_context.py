@@ -23,7 +23,6 @@ from ..model.types import Artifact, Present, Provided, Texts
 from ..model.untrusted_text import escape_field
 from ..sources.environment import OTHER_VAULT, VAULT_IS_BACK
 from ..sources.inline_content import TOO_LARGE
-from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
 from .layers import LayerBuilder, LayerEntry
 from .library import Item, attached_to, entry_of
 
@@ -31,7 +30,6 @@ DIFF_SHARE_MAX: Final = 0.5
 """A diff is sent if it has less than this share of the whole text's characters."""
 ABOVE: Final = "stands above"
 UNPINNED: Final = "unpinned"
-_CUT: Final = f"documents are cut to {DOCUMENT_CHARS_MAX} characters"
 
 
 class TurnContext:
@@ -42,16 +40,13 @@ class TurnContext:
         parts: in the order sent.
     """
 
-    def __init__(
-        self, builder: LayerBuilder, sent_so_far: SentSoFar, texts: Texts, numbers: Numbers, fence: str
-    ) -> None:
+    def __init__(self, builder: LayerBuilder, sent_so_far: SentSoFar, texts: Texts, fence: str) -> None:
         """`fence`: as in blocks.artifact_block."""
         self._fence = fence
         self.parts: list[SentPart] = []
         self.builder = builder
         self._sent_so_far = sent_so_far
         self._texts = texts
-        self._numbers = numbers
 
     def add_all(
         self,
@@ -65,7 +60,6 @@ class TurnContext:
 
         Raises:
             NotRecorded: a text is not kept.
-            LogDamaged: a text of the form `search` is no search.
         """
         pins = {each.id: each for each in provided}
         for each in pins.values():
@@ -140,22 +134,13 @@ class TurnContext:
     # -- artifacts --
 
     def _add_tool_results(self, items: Sequence[Item]) -> None:
-        if any(self._is_new(item) for item in items):
+        if not all(self._above(item.artifact) for item in items):
             self._add(SentPart(FRAME, "tools", b.TOOLS_HEADING), LayerEntry("tools", FRAME, FRAME))
         for item in items:
-            if item.artifact.form == "search":
-                search = read_search(self._texts(item.artifact.revision))
-                is_cut = any(len(document.text) > DOCUMENT_CHARS_MAX for document in search.documents)
-                entry = item.entry("shortened" if is_cut else "full", _CUT if is_cut else None)
-                block = search_block(*b.block_head(item.artifact), search, self._numbers)
-                self._add(replace(_part(item, block), form="search"), entry)
-            elif self._above(item.artifact):
+            if self._above(item.artifact):
                 self._add_line(item)
             else:
                 self._add_block(item)
-
-    def _is_new(self, item: Item) -> bool:
-        return item.artifact.form == "search" or not self._above(item.artifact)
 
     def _above(self, artifact: Artifact) -> bool:
         key = key_of(artifact.kind, artifact.id, artifact.revision)

@@ -56,10 +56,20 @@ _ABOVE: Final[dict[Above, dict[str, str]]] = {
 def artifact_block(artifact: Artifact, text: str, *, above: Above = "nothing", fence: str = "") -> str:
     """The artifact with its whole text, or with the changes to it.
 
+    The result of a tool is called as the tool was, such as `localSearch`: by its title or its id, if one can be a
+    block's name and does not read as that of another block or field.
+
     `fence`, here and below: the conversation, if bodies keep their bytes (untrusted_text.py).
     """
-    name, fields = block_head(artifact)
-    name = f"{artifact.kind}_changes" if above == "changed" else name
+    fields = {"title": artifact.title or artifact.id}
+    fields["path" if artifact.kind in _PATH_KINDS else "source"] = artifact.id
+    if artifact.mtime is not None:
+        fields["mtime"] = artifact.mtime
+    name: str = "note_context" if artifact.kind == "note" else artifact.kind
+    if above == "changed":
+        name = f"{artifact.kind}_changes"
+    elif name == "tool_result":
+        name = next(filter(_is_called, (artifact.title, artifact.id)), name)
     return render_block(name, {**fields, **_ABOVE[above]}, text, fence=_fence_of(artifact, fence))
 
 
@@ -74,20 +84,6 @@ def provider_block(provided: Provided, text: str, *, above: Above = "nothing", f
 def _fence_of(thing: Artifact | Provided, fence: str) -> str:
     revision = thing.revision if isinstance(thing, Artifact) else thing.text_sha256
     return f"{fence}\n{thing.id}\n{revision}" if fence else ""
-
-
-def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
-    """The name and the fields of an artifact's block.
-
-    The result of a tool is called as the tool was, such as `localSearch`: by its title or its id, if one can be a
-    block's name and does not read as that of another block or field.
-    """
-    fields = {"title": artifact.title or artifact.id}
-    fields["path" if artifact.kind in _PATH_KINDS else "source"] = artifact.id
-    if artifact.mtime is not None:
-        fields["mtime"] = artifact.mtime
-    name = "note_context" if artifact.kind == "note" else artifact.kind
-    return next(filter(_is_called, (artifact.title, artifact.id)), name) if name == "tool_result" else name, fields
 
 
 def _is_called(tool: str) -> bool:

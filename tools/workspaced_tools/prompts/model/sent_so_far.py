@@ -47,7 +47,6 @@ class SentSoFar:
 
     Attributes:
         shown: what stands, by key, in the revision shown last.
-        sent: the parts of each turn as it was sent.
         turns: the parts of each turn as the prompt shows them.
         active: the id of the note that was last named as the active one; None: no note was.
         reported: the states of notes reported as changed, by id.
@@ -55,7 +54,6 @@ class SentSoFar:
     """
 
     def __init__(self, library: tuple[LibraryEntry, ...]) -> None:
-        self.sent: dict[MessageId, tuple[SentPart, ...]] = {}
         self.shown: dict[Key, Shown] = {}
         self.turns: dict[MessageId, tuple[SentPart, ...]] = {}
         self.active: str | None = None
@@ -85,7 +83,6 @@ class SentSoFar:
 
     def take(self, turn: MessageId, parts: tuple[SentPart, ...], left_out: _Gone) -> None:
         """Adds the next turn."""
-        self.sent[turn] = parts
         self.turns[turn] = tuple(self._taken(turn, part, left_out) for part in parts)
 
     def _taken(self, turn: MessageId, part: SentPart, left_out: _Gone) -> SentPart:
@@ -106,10 +103,9 @@ class SentSoFar:
             return stand_in(part, in_library=part.key in self._library)
         if part.base and self.revision(part.key) != part.base:  # it does not stand above any more
             return stand_in(part, in_library=part.key in self._library)
-        if part.form != "search":  # it numbers its turn's sources, so no later part may point to it
-            found = self.shown.get(part.key)
-            points = found is not None and part.base == part.revision  # changes stand in their own turn
-            self.shown[part.key] = Shown(part.revision, found.turn if found is not None and points else turn)
+        found = self.shown.get(part.key)
+        points = found is not None and part.base == part.revision  # changes stand in their own turn
+        self.shown[part.key] = Shown(part.revision, found.turn if found is not None and points else turn)
         return self._named(part)
 
     def _failed(self, part: SentPart) -> SentPart:

@@ -54,8 +54,7 @@ class SentPart(Wire, frozen=True):
     failed: str | None = None
     """Why a pin or an attachment could not be read, or why nothing stands for a part that is left out."""
     form: str = ""
-    """`search` for the result of a search, which numbers the turn's sources; `left_out` for a line that stands for
-    a part."""
+    """`left_out` for a line that stands for a part."""
     media_type: str | None = None
     """An image's; `bytes` likewise."""
     bytes: int = 0

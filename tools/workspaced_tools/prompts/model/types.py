@@ -42,7 +42,6 @@ class Artifact(Wire, frozen=True):
     """Why it could not be read: a code such as NOTE_NOT_FOUND."""
     note: NoteId | None = None
     """The note that the artifact was read from or that names it; None if the runtime sent it."""
-    form: c.Form = "text"
 
     @property
     def notes(self) -> tuple[NoteId, ...]:

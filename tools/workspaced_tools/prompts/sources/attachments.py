@@ -193,8 +193,8 @@ def _inline(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     if sha256 is None:
         raise Unavailable(NOT_GIVEN)
     artifact = named(attachment)
-    is_repeated = attachment.kind == "skill" or attachment.form == "search"  # later turns read them again
-    text = reading.inline_text(sha256) if is_repeated else reading.texts(sha256)
+    # Later turns read a skill again.
+    text = reading.inline_text(sha256) if attachment.kind == "skill" else reading.texts(sha256)
     yield replace(artifact, revision=sha256, bytes=len(text.encode()))
 
 

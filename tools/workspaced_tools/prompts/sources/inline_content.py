@@ -1,7 +1,7 @@
 """Attachments whose content was sent inline. Pure: read from the log, never through the View.
 
 They give the same artifacts as in their own turn (attachments.py). So later prompts show the skills of that turn
-and the numbers of its sources as the turn's own prompt did.
+as the turn's own prompt did.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ def named(attachment: Attachment) -> Artifact:
         return Artifact("note", f"{attachment.id.strip('/')}/", title)
     if attachment.kind == "tag":
         return Artifact("note", f"#{attachment.id.removeprefix('#')}", title)
-    return Artifact(attachment.kind, attachment.id or attachment.text_sha256 or "", title, form=attachment.form)
+    return Artifact(attachment.kind, attachment.id or attachment.text_sha256 or "", title)
 
 
 def distinct(artifacts: Iterable[Artifact]) -> tuple[Artifact, ...]:
@@ -73,33 +73,21 @@ def skills_of(message: Message, texts: Texts, lost: Collection[str]) -> tuple[Ar
     return distinct(_inline(filter(_is_skill, message.attachments), texts, lost))
 
 
-def searches_of(message: Message, texts: Texts, lost: Collection[str]) -> tuple[Artifact, ...]:
-    """The results of searches attached to the message.
-
-    Raises:
-        NotRecorded: as `skills_of`.
-    """
-    found = distinct(_inline((each for each in message.attachments if each.kind == "tool_result"), texts, lost))
-    return tuple(each for each in found if each.form == "search")
-
-
 def lost_of(conversation: Conversation, message: MessageId, texts: Texts, *, with_turn: bool) -> tuple[str, ...]:
-    """The sha256 of skills and searches attached before the turn of `message` that are no longer kept.
+    """The sha256 of skills attached before the turn of `message` that are no longer kept.
 
     `with_turn`: includes the turn of `message`.
     """
     ids = list(conversation.messages)
     end = ids.index(message) + 1 if with_turn else ids.index(turn_of(conversation, message))
     found: dict[str, None] = {}
-    for each in (each for each in islice(conversation.messages.values(), end) if each.attachments):
-        searched = any(attachment.form == "search" for attachment in each.attachments)
-        for attachment in each.attachments:
-            sha256 = attachment.text_sha256
-            if sha256 is not None and (_is_skill(attachment) or (searched and attachment.kind == "tool_result")):
+    for each in islice(conversation.messages.values(), end):
+        for skill in filter(_is_skill, each.attachments):
+            if skill.text_sha256 is not None:
                 try:
-                    texts(sha256)
+                    texts(skill.text_sha256)
                 except NotRecorded:
-                    found[sha256] = None
+                    found[skill.text_sha256] = None
     return tuple(found)
 
 
