@@ -442,20 +442,6 @@ export interface ContextWithdrawnEvent {
   };
 }
 
-export interface ConversationBranchedEvent {
-  readonly type: "conversation_branched";
-  readonly seq: number;
-  readonly id: string;
-  readonly time: string;
-  readonly source: string;
-  readonly vault: string | null;
-  readonly data: {
-    readonly origin: string;
-    readonly upTo: string;
-    readonly conversation: string;
-  };
-}
-
 export interface ConversationEndedEvent {
   readonly type: "conversation_ended";
   readonly seq: number;
@@ -464,8 +450,6 @@ export interface ConversationEndedEvent {
   readonly source: string;
   readonly vault: string | null;
   readonly data: {
-    /** (default false) */
-    readonly dropped?: boolean;
     readonly conversation: string;
   };
 }
@@ -2995,7 +2979,6 @@ export type WorkspaceEvent =
   | ContextUnpinnedEvent
   | ContextVolunteeredEvent
   | ContextWithdrawnEvent
-  | ConversationBranchedEvent
   | ConversationEndedEvent
   | ConversationStartedEvent
   | DaemonStartedEvent

@@ -279,8 +279,6 @@ class ConversationEraser:
         if isinstance(data, c.ContextPinned) and self._mentions_note(remaining):
             remaining = c.ContextUnpinned(conversation=data.conversation, id=data.id)
         conversation = getattr(data, "conversation", None)
-        if isinstance(data, c.ConversationBranched) and data.origin in self._cut:
-            self._cut.add(conversation)
         if remaining is not data:
             self._cut.add(conversation)
         if isinstance(remaining, c.PromptAssembled) and (

@@ -6,7 +6,7 @@ context library, the summary. Texts are blobs, named by their sha256. The fold i
 """
 
 from collections.abc import Callable, Iterator
-from itertools import dropwhile, takewhile
+from itertools import takewhile
 from typing import Any, Final
 
 import msgspec
@@ -165,21 +165,6 @@ def apply_conversation(state: Conversations, event: c.Event) -> Conversations:
     data = event.data
     if isinstance(data, c.ConversationStarted):
         return _with_conversation(state, _started(state.by_id.get(data.conversation), event, data))
-    if isinstance(data, c.ConversationBranched):
-        origin = state.by_id.get(data.origin)
-        if origin is None or data.up_to not in origin.messages or data.conversation in state.by_id:
-            return state
-        # The copy's prompts are its own, and it stands in the vault of its origin.
-        behind = [*dropwhile(lambda name: name != data.up_to, origin.messages)][1:]
-        rest = c.MessageRemoved(
-            conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True
-        )
-        settings = replace(origin.settings, conversation=data.conversation)
-        copied = replace(_removed(origin, event, rest), id=data.conversation, seq=event.seq, settings=settings)
-        return _with_conversation(state, replace(copied, prompts=(), folds=(), near_limit=None, ended=False))
-    if isinstance(data, c.ConversationEnded) and data.dropped and data.conversation in state.by_id:
-        by_id = {name: each for name, each in state.by_id.items() if name != data.conversation}
-        return replace(state, by_id=by_id)
     fold = _FOLDS.get(type(data))
     if fold is None or (before := state.by_id.get(data.conversation)) is None:
         return state
@@ -449,6 +434,6 @@ _FOLDS: Final[dict[type, Callable[[Conversation, c.Event, Any], Conversation]]] 
     c.UsageReported: _usage,
     c.ConversationEnded: lambda before, _event, _data: replace(before, ended=True),
 }
-CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, c.ConversationBranched, *_FOLDS})
+CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, *_FOLDS})
 FORGOTTEN: Final = "0" * 64
 """Replaces the name of an erased blob in an event; names no blob."""

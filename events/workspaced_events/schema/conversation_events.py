@@ -121,21 +121,9 @@ class ConversationStarted(ConversationData, frozen=True):
     turn."""
 
 
-@_entry("conversation_branched", says="branched {0.conversation} off {0.origin}")
-class ConversationBranched(ConversationData, frozen=True):
-    """A conversation begins as a copy of another one up to a message: with its turns as they were sent."""
-
-    origin: Annotated[ConversationId, Redact.ID]
-    up_to: Annotated[MessageId, Redact.ID]
-    """The last message that is copied."""
-
-
 @_entry("conversation_ended", says="ended {0.conversation}", in_pause=True)
 class ConversationEnded(ConversationData, frozen=True):
     """Nothing more will be asked about it."""
-
-    dropped: bool = False
-    """Whether nothing of it is remembered from now on."""
 
 
 @_entry(

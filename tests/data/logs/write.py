@@ -169,9 +169,6 @@ TALK = [
     ("prompt_assembled", {**PROMPT, "message": "m4", "asOfSeq": 61, "pipeline": "compression"}),
     ("context_near_limit", {**C, "message": "m4", "estimate": 80, "limit": 99, "upTo": "m3"}),
     ("prompt_assembled", {**PROMPT, "message": "m4", "asOfSeq": 61, "totals": {"L1_SYSTEM": 7, "failed": 1}}),
-    ("conversation_branched", {"conversation": "chat-2", "origin": "chat-1", "upTo": "m4"}),
-    ("conversation_branched", {"conversation": "chat-3", "origin": "chat-1", "upTo": "m1"}),
-    ("conversation_ended", {"conversation": "chat-3", "dropped": True}),
     ("conversation_ended", C),
 ]
 WRITES = [

@@ -270,8 +270,7 @@ anything = st.one_of(
         limit=st.just(10),
         up_to=messages,
     ),
-    st.builds(c.ConversationEnded, conversation=talks, dropped=st.booleans()),
-    st.builds(c.ConversationBranched, conversation=talks, origin=talks, up_to=messages),
+    st.builds(c.ConversationEnded, conversation=talks),
     st.just(c.ArtifactRecorded("a", "note", SHA[1], 9)),
 )
 
@@ -297,31 +296,6 @@ def test_whatever_is_said_the_fold_takes_it_and_makes_sense(datas: list[Data]) -
     assert fold_all(map(decode_event, lines), EMPTY).conversations == state
 
 
-def test_a_branch_is_a_copy_up_to_a_message_and_leaves_its_origin_alone() -> None:
-    one = msgspec.structs.replace(prompt(M1), turn_sha256=SHA[7])
-    two = msgspec.structs.replace(prompt(M3), turn_sha256=SHA[8])
-    near = c.ContextNearLimit(conversation=TALK, message=M1, estimate=9, limit=10, up_to=M1)
-    talk = talk_of(
-        started(), said(M1, "a"), one, fold(entry("a", M1)), near, said(M2, role="assistant"), said(M3), two
-    )
-    branch = ConversationId("branch")
-    data = c.ConversationBranched(conversation=branch, origin=TALK, up_to=M2)
-    state = apply_conversation(Conversations({TALK: talk}), event_of(99, data))
-    copied = state.by_id[branch]
-    assert state.by_id[TALK] == talk and list(state.by_id) == [TALK, branch]
-    assert list(copied.messages) == [M1, M2] and copied.prompts == ()
-    assert (copied.turns, copied.library) == ({M1: talk.turns[M1]}, talk.library)
-    assert (talk.near_limit, copied.near_limit) == (M1, None), "nobody was asked for a summary of the copy"
-    own = msgspec.structs.replace(talk.settings, conversation=branch)
-    assert (copied.settings, copied.vault, copied.seq) == (own, talk.vault, 99)
-    for wrong in (
-        c.ConversationBranched(conversation=branch, origin=TALK, up_to=M1),  # it is there already
-        c.ConversationBranched(conversation=ConversationId("b"), origin=ConversationId("no"), up_to=M1),
-        c.ConversationBranched(conversation=ConversationId("b"), origin=TALK, up_to=MessageId("no")),
-    ):
-        assert apply_conversation(state, event_of(100, wrong)) is state
-
-
 def check_step(before: Conversations, after: Conversations, seq: int, data: Any) -> None:
     for name in TALKS:
         if name != data.conversation:
@@ -330,10 +304,7 @@ def check_step(before: Conversations, after: Conversations, seq: int, data: Any)
     if new is old:
         assert after is before
         return
-    if new is None:
-        assert isinstance(data, c.ConversationEnded) and data.dropped
-        return
-    assert new.seq == seq
+    assert new is not None and new.seq == seq
     assert list(after.by_id)[-1] == new.id
     if old is not None and not isinstance(data, c.MessageRemoved | c.ContextFolded):
         assert new.library[: len(old.library)] == old.library

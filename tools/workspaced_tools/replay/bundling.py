@@ -98,8 +98,6 @@ def conversation_blobs(part: Slice) -> Iterator[str]:
         if isinstance(event.data, c.ArtifactRecorded | c.MessageData | c.ConversationData):
             yield from blobs_named(event.data)
             mentioned.add(getattr(event.data, "conversation", None))
-        if isinstance(event.data, c.ConversationBranched):
-            mentioned.add(event.data.origin)
         if isinstance(event.data, c.PromptAssembled):
             yield from _texts_of(part, event.data.inputs_sha256, Turn)
             if event.data.turn_sha256 is not None:

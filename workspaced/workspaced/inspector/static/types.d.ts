@@ -366,7 +366,6 @@ export interface ListedConversation {
   readonly model: string;
   readonly messages: number;
   readonly prompts: number;
-  readonly firstSeq: number | null;
   readonly lastSeq: number | null;
   readonly begin: string | null;
   readonly end: string | null;

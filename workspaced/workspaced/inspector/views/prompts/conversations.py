@@ -111,8 +111,6 @@ class ListedConversation(msgspec.Struct, rename="camel"):
     messages: int
     prompts: int
     """Of those that the log's fold remembers: the last 50 of each pipeline."""
-    first_seq: int | None
-    """The first remembered prompt."""
     last_seq: int | None
     begin: str | None
     """The time of the first message; ISO 8601 UTC, `end` likewise."""
@@ -289,7 +287,6 @@ def _listed(
         model=settings.model,
         messages=len(messages),
         prompts=len(prompts),
-        first_seq=prompts[0].seq if prompts else None,
         last_seq=prompts[-1].seq if prompts else None,
         begin=messages[0].at if messages else None,
         end=messages[-1].at if messages else None,
