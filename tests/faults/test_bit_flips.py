@@ -52,11 +52,11 @@ def name_of(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
-def make_past(data: Path, *, snapshot: bool = True) -> list[Event]:
+def make_past(data: Path, *, snapshot: bool = True, vault: str = "/nowhere") -> list[Event]:
     """A log of several segments, with texts; a snapshot at its end unless not asked for. Returns its events."""
     data.mkdir(mode=0o700)
     journal = opened(data, snapshot_events=10**9 if not snapshot else 100)
-    record(journal, Action(c.VaultOpened(VaultId("past"), "past", "/nowhere")))
+    record(journal, Action(c.VaultOpened(VaultId("past"), "past", vault)))
     for number in range(BATCHES):
         action = Action(c.ActiveNoteSet(NoteId(f"{number}.md")), id=EventId(f"n{number}"))
         record(journal, with_text(number) if number % 40 == 0 else action)
@@ -141,7 +141,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify(daemon: 
 @pytest.mark.parametrize("which", [1, -1], ids=["sealed", "open"])
 def test_row_09_where_the_start_scans_it_opens_read_only_and_says_where(daemon: Any, which: int) -> None:
     running = daemon("--no-watch", start=False)
-    events = make_past(running.data, snapshot=False)
+    events = make_past(running.data, snapshot=False, vault=str(running.vault))
     damaged = segments(running.data)[which]
     content = damaged.read_bytes()
     at = len(content) // 2
@@ -176,7 +176,7 @@ def check_read_only(running: Any, events: list[Event], damaged: Path, offset: in
 
 @pytest.mark.fault(row=9)
 def test_row_09_any_bit_of_any_file_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
-    """RenderedBlock over all segments and texts of a log with snapshots: what is read is right, or is refused."""
+    """Over all segments and texts of a log with snapshots: what is read is right, or is refused."""
     data = tmp_path / "data"
     events = make_past(data)
     chance = random.Random(9)

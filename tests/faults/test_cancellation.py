@@ -13,7 +13,7 @@ from support import session_machine
 from support.crowd import look, verified
 
 from workspaced import Client
-from workspaced.api.conversations import start
+from workspaced.api.conversations import begun
 from workspaced.prompts import params
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action
@@ -84,7 +84,7 @@ def looking(session: Any, number: int) -> Coroutine[Any, Any, Any]:
 
 def starting(session: Any, number: int) -> Coroutine[Any, Any, Any]:
     settings = msgspec.structs.replace(SETTINGS, conversation=f"talk-{number}")
-    made: Coroutine[Any, Any, Any] = start(session.service, settings, "agent")
+    made: Coroutine[Any, Any, Any] = begun(session.service, settings, "agent")
     return made
 
 
