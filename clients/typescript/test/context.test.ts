@@ -69,8 +69,7 @@ test("what cannot be done has a code and says why", async () => {
 test("a prompt is given as its provider's body, and the provider's report is read", async () => {
   const { context } = await daemon.client();
   const chat = await context.start({ ...SETTINGS, system: "Be brief.", composer: "In verse." });
-  const search = { query: "it", documents: [{ title: "Beta", source: "b.md", text: "It says so." }] };
-  const attachments = [{ kind: "tool_result", id: "found", search }] as const;
+  const attachments = [{ kind: "tool_result", id: "found", text: "It says so." }] as const;
   await context.message(chat, { role: "user", text: "One?", attachments });
   const made = await context.assemble(chat, { shape: "anthropic" });
   assert.deepEqual(made.messages, []);
