@@ -24,7 +24,9 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def shared(module_daemon: Factory) -> Daemon:
-    return module_daemon(notes=NOTES)
+    made = module_daemon(notes=NOTES)
+    made.call("workspaced/reconcile")  # until its notes have settled: of one that has not no pin is told
+    return made
 
 
 @pytest.fixture
