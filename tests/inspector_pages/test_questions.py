@@ -58,7 +58,7 @@ def why_did_the_agent_not_see_the_daily_note(reader: Reader) -> None:
 
 def what_did_this_conversation_cost_and_why(reader: Reader) -> None:
     reader.tab("Prompts")
-    reader.reads("What did we agree with Imke in February?", "0.0416 USD")
+    reader.reads("What did we agree with Imke in February?", "0.0412 USD")
     reader.link("letter-to-imke")
     reader.reads("cache missed: folded: budget", "0.0070 USD")
 
