@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from workspaced.overlay.asking import overlaid, params_of
-from workspaced.overlay.request import MESSAGES, TAG, Form, Unreadable, read_request
+from workspaced.overlay.json_places import Unreadable
+from workspaced.overlay.request import MESSAGES, TAG, Form, read_request
 
 FILE: Final = Path(__file__).parents[1] / "data" / "overlay" / "requests.json"
 OURS: Final = f'{TAG}"9">\x00\x1f\x7f\b\f\n\t/é "q" \\ \u2028 \U0001f525\n</workspace>'

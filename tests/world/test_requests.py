@@ -19,7 +19,8 @@ from support import provider_parts
 from support.world import read
 
 from workspaced.overlay.asking import form_of, inserted, insertions
-from workspaced.overlay.request import MESSAGES, TAG, ChatRequest, Form, Unreadable, read_request
+from workspaced.overlay.json_places import Unreadable
+from workspaced.overlay.request import MESSAGES, TAG, ChatRequest, Form, read_request
 
 FOLDER = Path(__file__).parent / "requests"
 CASES = sorted(FOLDER.rglob("*.toml"))

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
-from workspaced.bridge.session import Input, Output, Session, TooLong
+from workspaced.bridge.lines import Input, Output, TooLong
+from workspaced.bridge.session import Session
 from workspaced.errors import NoDaemon
 from workspaced.ipc.jsonrpc import error_response, response
 

@@ -15,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
-from workspaced.calls.answers import Answers, Present, TracedAnswers
+from workspaced.calls.answers import Answers, Present
+from workspaced.calls.traced_answers import TracedAnswers
 from workspaced.limits import TRACES_BYTES_MAX, TRACES_MAX
 from workspaced.recording.call_recorder import ToolAnswer
 from workspaced.vaults.served_vault import ReconcileFirst, ServedVault
@@ -246,7 +247,7 @@ def test_asked_again_no_tool_runs(tool: str, arguments: dict[str, Any], monkeypa
         ran.append(tool.name)
         return run_call(tool, *rest)
 
-    monkeypatch.setattr("workspaced.calls.answers.run_call", counting)
+    monkeypatch.setattr("workspaced.calls.traced_answers.run_call", counting)
     with world() as it:
         for asked in (1, 2):
             for _ in range(3):

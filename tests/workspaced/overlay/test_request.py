@@ -11,7 +11,8 @@ from support.overlay_vectors import FILE, text_of_file
 from support.written_chats import REMINDER, WRITERS, Said, text
 
 from workspaced.overlay.asking import inserted, insertions
-from workspaced.overlay.request import MESSAGES, TAG, Form, Unreadable, read_request
+from workspaced.overlay.json_places import Unreadable
+from workspaced.overlay.request import MESSAGES, TAG, Form, read_request
 
 FORMS: tuple[Form, ...] = get_args(Form)
 OURS = f'{TAG}"9">the note says "hi" \\ \U0001f525\n</workspace>'

@@ -17,8 +17,9 @@ from ..notes.note import Level, Note
 from ..notes.privacy_flag import HEAD_BYTES, level_of_head
 from ..ports.memory import MEMORY_ROOT
 from ..vault.vault import Vault
-from .folder import Listed, MemoryFolder, check_size, unusable
+from .folder import MemoryFolder
 from .paths import Parts, shown
+from .steps import Listed, check_size, unusable
 
 
 class SharedFolder:

@@ -22,7 +22,8 @@ from workspaced_events.errors import WorkspacedError
 from ..client.sync_client import connect
 from ..errors import TimedOut
 from ..overlay.asking import METHOD, overlaid, params_of
-from ..overlay.request import Form, Unreadable, read_request
+from ..overlay.json_places import Unreadable
+from ..overlay.request import Form, read_request
 from ..overlay.usage import UsageReader, usage_reader
 
 logger = logging.getLogger("workspaced.adapters")

@@ -39,7 +39,8 @@ from ..limits import (
     PROBE_S,
     REQUEST_BYTES_MAX,
 )
-from .session import Input, Output, Session, TooLong, failures, id_of, messages, pong, refused
+from .lines import Input, Output, TooLong
+from .session import Session, failures, id_of, messages, pong, refused
 from .target import Target, connect, named
 
 _BRIDGE_IDLE_LOOK_S: Final = 1.0

@@ -13,7 +13,7 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument
 
-from .fork import ROUNDS_MAX
+from .models import ROUNDS_MAX
 from .samples import Json, Sample
 
 _SCORERS: Final = {

@@ -27,7 +27,8 @@ from ..terminal.output import output
 from ..terminal.printing import say, say_difference, say_text, styled
 
 if TYPE_CHECKING:
-    from .fork import Answer, Fork
+    from .fork import Fork
+    from .models import Answer
 
 
 RIGHT, WRONG, CANNOT_TELL = 0, 1, 125
@@ -115,7 +116,8 @@ class Forked(msgspec.Struct, frozen=True):
     def run(self, log: str) -> int:
         """Prints the prompt and the answers; returns the exit code."""
         from ..settings.prices import current_prices
-        from .fork import Models, fork
+        from .fork import fork
+        from .models import Models
 
         assert self.prompt is not None
         if bool(self.models) != (self.base_url is not None):

@@ -27,9 +27,10 @@ from .views.asked.call import (
     exchanged,
     pair,
 )
-from .views.events import Events, EventsParameters, Moment, Timeline, TimelineParameters, events, moment, timeline
+from .views.events import Events, EventsParameters, events
 from .views.findings import Findings, FindingsParameters, findings
 from .views.judged import Judged, JudgeParameters, judge, judged
+from .views.moment import Moment, moment
 from .views.prompts.conversations import (
     ColumnParameters,
     Conversations,
@@ -55,6 +56,7 @@ from .views.prompts.prompt import (
 )
 from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
 from .views.texts import Texts, TextsParameters, texts
+from .views.timeline import Timeline, TimelineParameters, timeline
 from .views.why import Life, Notes, NotesParameters, WhyParameters, notes, why
 
 

@@ -1,11 +1,9 @@
-"""The language server: which message of the protocol does what; completion of `[[`, and pins, which it offers as
-commands and code actions. All else that it does is in the other modules."""
+"""The language server: which message of the protocol does what. What it does is in the other modules."""
 
 import asyncio
 import logging
 import os
-import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import Any, Final
 
 import anyio
@@ -15,130 +13,16 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcMeth
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from workspaced_events.errors import InvalidArgument
-from workspaced_tools.editing.names import name_before_part, part_completions
-from workspaced_tools.editing.positions import Encoding, Position
+from workspaced_tools.editing.positions import Encoding
 from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from ..__about__ import __version__
-from ..limits import LSP_NAMES_MAX
 from . import links, renaming
+from .completion import TRIGGERS, completion
 from .documents import Change, Selection, path_of
+from .editor_commands import _PATIENCE_S, PIN, SETTLED, STATUS, UNPIN, check_arguments, pin
 from .links import position
-from .session import Options, Session, Sight
-
-PIN: Final = "workspaced.pin"
-UNPIN: Final = "workspaced.unpin"
-STATUS: Final = "workspaced.status"
-SETTLED: Final = "workspaced.settled"
-_TAKES_URI: Final = {PIN: True, UNPIN: True, STATUS: False, SETTLED: False}
-"""Every command, and whether its one argument is a document's URI; else it takes none."""
-_PATIENCE_S: Final = 10.0
-
-
-def check_arguments(command: str, arguments: Sequence[Any] | None) -> None:
-    """Checks what an editor sent, since pygls would call a command with whatever fits in number.
-
-    Raises:
-        JsonRpcInvalidParams: INVALID_ARGUMENT: there is no such command, or it takes other arguments.
-    """
-    given, takes_uri = arguments or (), _TAKES_URI.get(command)
-    if takes_uri is None:
-        problem = f"There is no command {command[:ECHO_CHARS_MAX]!r}."
-        hint = f"Commands: {', '.join(_TAKES_URI)}."
-    elif takes_uri:
-        if len(given) == 1 and isinstance(given[0], str):
-            return
-        problem = f"{command} takes the URI of an open file; got {_counted(given)}."
-        hint = 'Give it as the one argument: "arguments": ["file:///folder/note.md"].'
-    else:
-        if not given:
-            return
-        problem = f"{command} takes no arguments; got {_counted(given)}."
-        hint = "Leave `arguments` out."
-    raise JsonRpcInvalidParams(f"{problem} {hint}", data={"code": InvalidArgument.code, "hint": hint})
-
-
-def _counted(given: Sequence[Any]) -> str:
-    if not given:
-        return "no argument"
-    return f"{len(given)} arguments" if len(given) > 1 else f"one of type {type(given[0]).__name__}"
-
-
-async def pin(session: Session, uri: str, action: str) -> str:
-    """Pins or unpins (`note_pinned`, `note_unpinned`) the note of a document; says what became of it."""
-    document = session.documents.get(uri)
-    if document is None or document.path is None:
-        return "Only an open file can be pinned."
-    sight = await session.sight(uri)
-    if document.real is None:
-        return "Only an open file can be pinned."
-    session.actions.add(action, document.real)
-    if sight is None:
-        return "No daemon serves this file yet; it is told once one does."
-    return f"{'Pinned' if action == 'note_pinned' else 'Unpinned'} {sight.place.note} for agents."
-
-
-_BEGUN: Final = re.compile(r"\[\[(?P<written>[^\[\]|]*)\Z")
-_WRITTEN_CHARS_MAX: Final = 200
-TRIGGERS: Final = ("[", "#", "^", "/")
-_KINDS: Final = {
-    "file": types.CompletionItemKind.File,
-    "title": types.CompletionItemKind.File,
-    "alias": types.CompletionItemKind.Reference,
-    "heading": types.CompletionItemKind.Module,
-    "block": types.CompletionItemKind.Constant,
-}
-
-
-async def completion(session: Session, uri: str, at: types.Position) -> types.CompletionList | None:
-    """What the link that is being written may lead to. None: none is being written there."""
-    document = session.documents.get(uri)
-    if document is None or document.text is None or not document.is_markdown:
-        return None
-    where = position(at)
-    line = document.positions.line(where.line).encode()
-    start = document.positions.offset(Position(where.line, 0))
-    cut = document.positions.offset(where) - start
-    before = line[:cut].decode(errors="ignore")
-    begun = _BEGUN.search(before)
-    if begun is None or len(begun["written"]) > _WRITTEN_CHARS_MAX:
-        return None
-    sight = await session.sight(uri)
-    if sight is None:
-        return None
-    found = await _names(session, sight, begun["written"])
-    first = document.positions.at(start + len(before[: begun.start("written")].encode()))
-    replaced = types.Range(types.Position(first.line, first.character), at)
-    end = "" if line[cut:].startswith(b"]]") else "]]"
-    items = [_item(each, number, begun["written"], replaced, end) for number, each in enumerate(found)]
-    return types.CompletionList(is_incomplete=True, items=items)
-
-
-async def _names(session: Session, sight: Sight, written: str) -> list[dict[str, Any]]:
-    if name_before_part(written) == "":
-        # Of this note the text in the editor counts.
-        own = part_completions(sight.document.note(sight.place.note), written, LSP_NAMES_MAX)
-        return [msgspec.to_builtins(each) for each in own.names]
-    params = {"prefix": written, "note": sight.place.note, "limit": LSP_NAMES_MAX}
-    answer = await session.ask(sight.place, "workspaced/names", params)
-    names: list[dict[str, Any]] = answer["names"] if answer is not None else []
-    return names
-
-
-def _item(
-    found: dict[str, Any], number: int, written: str, replaced: types.Range, end: str
-) -> types.CompletionItem:
-    """One offer. Its order is ours, and editors that filter compare it with what is written."""
-    return types.CompletionItem(
-        found["name"],
-        kind=_KINDS[found["kind"]],
-        detail=found["note"]["path"],
-        sort_text=f"{number:04}",
-        filter_text=f"{written} {found['link']}" if written else found["link"],
-        text_edit=types.TextEdit(replaced, found["link"] + end),
-    )
-
+from .session import Options, Session
 
 _LSP_DIAGNOSE_S: Final = 0.5
 """A text is looked through for broken links once it has not changed for this long."""

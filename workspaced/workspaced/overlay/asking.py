@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from .request import ChatRequest, Form, Place, content_of, results_end, text_at
+from .json_places import Place, text_at
+from .request import ChatRequest, Form, content_of, results_end
 
 METHOD = "workspaced/context/overlay"
 

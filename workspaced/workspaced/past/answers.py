@@ -44,7 +44,8 @@ from ..calls.past_calls import PastCalls
 from ..memory.writing import Memory
 from ..recording.call_recorder import ToolAnswer, refused
 from ..vaults.served_vault import ServedVault
-from .recorded_log import RecordedCalls, RecordedLog
+from .recorded_calls import RecordedCalls
+from .recorded_log import RecordedLog
 
 _ANSWERS_MAX: Final = 200
 """The latest answers that are searched for names; of all others the recordings are, which take longer."""

@@ -76,7 +76,7 @@ def write_chat(conversation: Conversation, texts: Texts, withheld_notes: Withhel
         parts.append(_section("**summary**", {}, _text(texts, summary.text_sha256)))
     for message in messages:
         named = {
-            "Context": [each.id for each in message.attachments if each.id and each not in hidden],
+            "Context": [each.id or each.kind for each in message.attachments if each not in hidden],
             "Called": [each.name for each in message.tool_calls],
             "Answered": [each.name for each in message.tool_results],
         }

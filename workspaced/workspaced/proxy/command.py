@@ -14,7 +14,8 @@ from ..terminal.options import check_client, daemon_options
 from ..terminal.output import output
 from ..terminal.printing import log_to_stderr, say
 from .access import token_from
-from .application import DaemonLink, run_proxy
+from .application import run_proxy
+from .daemon_link import DaemonLink
 from .upstream import Upstream
 
 _UPSTREAM_TIMEOUT_S: Final = 600.0

@@ -40,7 +40,7 @@ from ..model.types import (
 )
 from ..sources.inline_content import named
 from .budget import Parts, exceeded, fit
-from .compaction import Compacting, Rendered
+from .compacting import Compacting, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
 from .layers import (
     LayerBuilder,

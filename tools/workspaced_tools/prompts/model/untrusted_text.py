@@ -7,7 +7,7 @@ With a fence the body keeps all its bytes, so that an agent finds what it looks 
 as the closing of a block, the names of the block's own tags end in `-` and hexadecimal digits that the body does
 not contain and that its author cannot know beforehand.
 
-Without a fence, as in titles and paths, and in what searches found, the text changes
+Without a fence, as in titles and paths, the text changes
 in two ways, and both have an inverse:
 
 - Invisible characters become visible escapes such as `\u{202e}`: control characters (ANSI), bidi controls, tag

@@ -1,4 +1,4 @@
-"""`workspaced log`: backup, export, import, verify, search, show."""
+"""`workspaced log`: backup, export, find, shrink, verify, salvage, search, show."""
 
 from collections.abc import Iterator
 from contextlib import closing

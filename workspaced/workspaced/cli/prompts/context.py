@@ -28,8 +28,39 @@ from ...terminal.output import output, print_table, print_warnings, segment_prog
 from ...terminal.printing import counted, print_bytes, print_json, say, say_text, styled
 from ...terminal.screen import local_time
 
+_STATE_COLOURS = {
+    "reference": "cyan",
+    "shortened": "yellow",
+    "elided": "yellow",
+    "dropped": "red",
+    "failed": "red",
+}
+_OUTCOME_COLOURS = {"hit": "green", "miss": "yellow"}
+_KEY_CHARS = 12
+"""Of a hash that people read."""
 
-@click.command("export")
+
+@click.group(name="context", cls=WithList)
+def context_command() -> None:
+    """What prompts held: list, show; a conversation as a file: export.
+
+    \b
+    workspaced context                         the conversations
+    workspaced context show TALK               the last prompt of a conversation, as it was sent
+    workspaced context show TALK --manifest    what is in it, what was left out, and why
+    workspaced context show TALK --cache       what became of the provider's cache, prompt by prompt
+    workspaced context show TALK --body sent   the body that it was given as; openai: as OpenAI would take it
+    workspaced context show 3f2a               what was put into the requests of an overlaid chat
+    workspaced context export TALK -o chat.md  the conversation as Markdown
+
+    A prompt is made again from the log and its blobs, to the byte. A conversation is named by its id or the
+    beginning of it, a chat whose requests were overlaid by its hash, which the list has. LOG is a data directory,
+    an export, a bundle, or - for standard input; without it that of the running daemon is read, or where none runs
+    the workspace's own.
+    """
+
+
+@context_command.command("export")
 @click.argument("conversation")
 @click.option(
     "-o",
@@ -64,40 +95,6 @@ def export_command(conversation: str, to: Path | None, force: bool) -> None:
     else:
         print_bytes(exported["text"].encode())
 
-
-_STATE_COLOURS = {
-    "reference": "cyan",
-    "shortened": "yellow",
-    "elided": "yellow",
-    "dropped": "red",
-    "failed": "red",
-}
-_OUTCOME_COLOURS = {"hit": "green", "miss": "yellow"}
-_KEY_CHARS = 12
-"""Of a hash that people read."""
-
-
-@click.group(name="context", cls=WithList)
-def context_command() -> None:
-    """What prompts held: list, show; a conversation as a file: export.
-
-    \b
-    workspaced context                         the conversations
-    workspaced context show TALK               the last prompt of a conversation, as it was sent
-    workspaced context show TALK --manifest    what is in it, what was left out, and why
-    workspaced context show TALK --cache       what became of the provider's cache, prompt by prompt
-    workspaced context show TALK --body sent   the body that it was given as; openai: as OpenAI would take it
-    workspaced context show 3f2a               what was put into the requests of an overlaid chat
-    workspaced context export TALK -o chat.md  the conversation as Markdown
-
-    A prompt is made again from the log and its blobs, to the byte. A conversation is named by its id or the
-    beginning of it, a chat whose requests were overlaid by its hash, which the list has. LOG is a data directory,
-    an export, a bundle, or - for standard input; without it that of the running daemon is read, or where none runs
-    the workspace's own.
-    """
-
-
-context_command.add_command(export_command)
 
 # -- list --
 
