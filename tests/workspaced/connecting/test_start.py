@@ -91,10 +91,14 @@ def test_a_person_sees_what_would_be_written_and_decides(home: Home, answer: str
     assert len(home.daemons()) == 1
 
 
+def status(pid: str, name: str) -> str:
+    """A line of what the kernel says of a process."""
+    return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())[name]
+
+
 def is_pending(number: signal.Signals, pid: str) -> bool:
     """Whether the process has been sent the signal and has not taken it."""
-    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return bool(int(status["ShdPnd"], 16) >> (number - 1) & 1)
+    return bool(int(status(pid, "ShdPnd"), 16) >> (number - 1) & 1)
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -111,6 +115,8 @@ def test_an_interrupt_ends_the_daemon_that_was_starting_and_says_so(home: Home, 
     ):
         assert time.monotonic() < deadline
     os.kill(int(daemon), signal.SIGSTOP)
+    while not status(daemon, "State").startswith("T"):  # until then SIGTERM would kill it
+        assert time.monotonic() < deadline
     os.kill(started.pid, signal.SIGINT)
     while not is_pending(signal.SIGTERM, daemon):
         assert time.monotonic() < deadline
