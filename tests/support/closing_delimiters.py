@@ -1,4 +1,5 @@
-"""Spellings of a block's closing delimiter, and a count of closings that reads them as a model might.
+"""Spellings of a block's closing delimiter, a count of closings that reads them as a model might, and the inverses
+of escaping.
 
 The tables are this module's own: what the product forgets is not forgotten here.
 """
@@ -74,3 +75,13 @@ def closings(text: str, name: str) -> int:
     text = text.translate(str.maketrans(LOOK_ALIKES))
     less, slash = ("|".join(map(regex.escape, each)) for each in (LESS, SLASHES))
     return len(regex.findall(rf"(?:{less})(?:{slash}){name.replace('_', '[_‐‑‒–—‿⁀-]?')}", text))
+
+
+def unescape_body(text: str) -> str:
+    """The inverse of `escape_body`."""
+    return regex.sub(r"\\u\{([0-9a-f]{1,6})\}", lambda shown: chr(int(shown[1], 16)), text)
+
+
+def unescape_field(text: str) -> str:
+    """The inverse of `escape_field`."""
+    return unescape_body(html.unescape(text))

@@ -119,7 +119,6 @@ class ConversationLog:
         provider: str = "p",
         model: str = "m",
         tools: str | None = None,
-        composer: str | None = None,
         promotion: c.Promotion = "at_fold",
         **sections: str,
     ) -> None:
@@ -133,7 +132,6 @@ class ConversationLog:
                 output_reserve=reserve,
                 sections=tuple(c.Section(name, self.keep(text)) for name, text in sections.items()),  # type: ignore[arg-type]
                 tools_sha256=self._keep(tools),
-                composer_sha256=self._keep(composer),
                 promotion=promotion,
             )
         )

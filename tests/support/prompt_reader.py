@@ -16,7 +16,7 @@ from support.diffs import applied
 Thing = tuple[str, str]
 """A kind and an id; the active note is a note."""
 _VERSIONED = frozenset({"note", "url", "pdf", "file", "dataview"})
-_KINDS = _VERSIONED | {"selected_text", "skill", "image"}
+_KINDS = _VERSIONED | {"selected_text", "image"}
 _LINE = re.compile(r"(?P<what>Attached|Active note): (?P<id>.+?) \(above\)")
 _BRACKETS = re.compile(
     r"\[(?P<what>Attachment unavailable|Image unavailable|Pinned context unavailable|No longer pinned|Left out"

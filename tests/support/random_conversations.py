@@ -28,7 +28,6 @@ class NamedTalk(ConversationLog):
         calls: tuple[Call, ...] = (),
         results: tuple[Call, ...] = (),
         thinking: tuple[tuple[str, str | None], ...] = (),
-        skills: tuple[str, ...] = (),
         replaces: bool = False,
     ) -> MessageId:
         return self.add(
@@ -38,7 +37,6 @@ class NamedTalk(ConversationLog):
             replaces=replaces,
             tool_calls=tuple(c.ToolCall(call, "search", self.keep(given)) for call, given in calls),
             tool_results=tuple(c.ToolResult(call, "search", self.keep(text)) for call, text in results),
-            attachments=tuple(c.Attachment("skill", each, self.keep(f"Body of {each}.")) for each in skills),
             thinking=tuple(c.Thinking(self.keep(thought), signature) for thought, signature in thinking),
         )
 
@@ -75,7 +73,6 @@ _IDS = st.sampled_from(["a", "b", "c"])
 _TEXTS = st.sampled_from([None, "", " \t\n", "words", "\u00a0", " more words \n", "漢字 " * 20, "long " * 200])
 _BODIES = st.sampled_from(["", "found", "much found " * 60, "漢" * 300])
 _CALLS = st.lists(st.tuples(_IDS, _BODIES), max_size=3).map(tuple)
-_SKILLS = st.lists(_IDS, max_size=2)
 _THINKING = st.lists(st.tuples(st.sampled_from(["", "hm"]), st.sampled_from([None, "", "signed"])), max_size=2)
 _ROLES: st.SearchStrategy[c.Role] = st.sampled_from(["user", "user", "assistant", "assistant", "system"])
 
@@ -101,7 +98,6 @@ def talks(draw: st.DrawFn, most: int = 24) -> NamedTalk:
                 calls=calls,
                 results=results,
                 thinking=tuple(draw(_THINKING)),
-                skills=tuple(draw(_SKILLS)) if role == "user" else (),
                 replaces=what == "replace",
             )
         elif what == "sum up":

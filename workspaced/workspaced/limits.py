@@ -96,7 +96,7 @@ MESSAGES_PER_CONVERSATION_MAX: Final = 5_000
 ATTACHMENTS_PER_MESSAGE_MAX: Final = 200
 PINS_PER_CONVERSATION_MAX: Final = 100
 CONTEXT_NAME_CHARS_MAX: Final = 200
-"""Names of providers, models, tools and skills."""
+"""Names of providers, models and tools."""
 ASSEMBLE_ATTEMPTS_MAX: Final = 4
 """Attempts at a prompt while its conversation changes each time; then the request fails."""
 

@@ -267,7 +267,7 @@ export interface ArtifactRecordedEvent {
   readonly vault: string | null;
   readonly data: {
     readonly id: string;
-    readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
+    readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "tool_result" | "url";
     /** (pattern ^[0-9a-f]{64}$) */
     readonly revision: string;
     readonly bytes: number;
@@ -298,7 +298,7 @@ export interface ContextFoldedEvent {
     readonly reason: "asked" | "budget" | "each_turn" | "edited" | "gone" | "pays" | "summary" | "withheld";
     readonly library: ReadonlyArray<{
       readonly id: string;
-      readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
+      readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "tool_result" | "url";
       /** (pattern ^[0-9a-f]{64}$) */
       readonly revision: string;
       /** (pattern ^[0-9a-f]{64}$) */
@@ -309,7 +309,7 @@ export interface ContextFoldedEvent {
     readonly upTo?: string | null;
     readonly leftOut?: ReadonlyArray<{
       readonly message: string;
-      readonly kind: "active_note" | "changes" | "dataview" | "file" | "image" | "note" | "pdf" | "pin" | "selected_text" | "skill" | "tool_result" | "url";
+      readonly kind: "active_note" | "changes" | "dataview" | "file" | "image" | "note" | "pdf" | "pin" | "selected_text" | "tool_result" | "url";
       readonly id: string;
       readonly why?: "gone" | "withheld" | null;
     }>;
@@ -467,14 +467,12 @@ export interface ConversationStartedEvent {
     readonly contextWindow: number;
     readonly outputReserve: number;
     readonly sections?: ReadonlyArray<{
-      readonly name: "environment" | "memory" | "skills" | "system";
+      readonly name: "environment" | "memory" | "system";
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256: string;
     }>;
     /** (pattern ^[0-9a-f]{64}$) */
     readonly toolsSha256?: string | null;
-    /** (pattern ^[0-9a-f]{64}$) */
-    readonly composerSha256?: string | null;
     readonly promotion?: "at_fold" | "each_turn" | null;
     readonly conversation: string;
   };
@@ -605,7 +603,7 @@ export interface MessageAddedEvent {
     /** (pattern ^[0-9a-f]{64}$) */
     readonly textSha256?: string | null;
     readonly attachments?: ReadonlyArray<{
-      readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";
+      readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "tag" | "tool_result" | "url";
       readonly id: string;
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
@@ -671,7 +669,7 @@ export interface MessageReplacedEvent {
     /** (pattern ^[0-9a-f]{64}$) */
     readonly textSha256?: string | null;
     readonly attachments?: ReadonlyArray<{
-      readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";
+      readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "tag" | "tool_result" | "url";
       readonly id: string;
       /** (pattern ^[0-9a-f]{64}$) */
       readonly textSha256?: string | null;
@@ -1439,7 +1437,7 @@ export interface ContextMessageParams {
     readonly textSha256?: string | null;
     /** (maxItems 200) */
     readonly attachments?: ReadonlyArray<{
-      readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";
+      readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "tag" | "tool_result" | "url";
       /** (maxLength 1024, default "") */
       readonly id?: string;
       readonly text?: string | null;
@@ -1569,16 +1567,7 @@ export interface ContextStartParams {
   readonly memory?: string;
   /** (default true) */
   readonly environment?: boolean;
-  /** (maxItems 500) */
-  readonly skills?: ReadonlyArray<{
-    /** (minLength 1, maxLength 200) */
-    readonly name: string;
-    /** (default "") */
-    readonly description?: string;
-  }>;
   readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
-  /** (default "") */
-  readonly composer?: string;
   readonly promotion?: "at_fold" | "each_turn" | null;
 }
 

@@ -68,12 +68,12 @@ test("what cannot be done has a code and says why", async () => {
 
 test("a prompt is given as its provider's body, and the provider's report is read", async () => {
   const { context } = await daemon.client();
-  const chat = await context.start({ ...SETTINGS, system: "Be brief.", composer: "In verse." });
+  const chat = await context.start({ ...SETTINGS, system: "Be brief." });
   const attachments = [{ kind: "tool_result", id: "found", text: "It says so." }] as const;
   await context.message(chat, { role: "user", text: "One?", attachments });
   const made = await context.assemble(chat, { shape: "anthropic" });
   assert.deepEqual(made.messages, []);
-  assert.match(JSON.stringify(made.body), /Be brief\..*It says so\..*One\?.*In verse\./);
+  assert.match(JSON.stringify(made.body), /Be brief\..*It says so\..*One\?/);
   const usage = { input_tokens: 100, cache_read_input_tokens: 900, output_tokens: 1 };
   await context.usage({ conversation: chat, report: usage });
   assert.equal((await failure(context.assemble(chat, { shape: "none" }))).code, "UNKNOWN_SHAPE");

@@ -12,7 +12,7 @@ _entry: Final = partial(Entry, lane="prompts", changes_state=False, names_texts=
 Text = Annotated[str, Redact.CONTENT]
 Role = Literal["user", "assistant", "system"]
 ArtifactKind = Literal[
-    "note", "active_note", "url", "selected_text", "tool_result", "image", "pdf", "file", "skill", "dataview"
+    "note", "active_note", "url", "selected_text", "tool_result", "image", "pdf", "file", "dataview"
 ]
 AttachmentKind = Literal[ArtifactKind, "folder", "tag"]
 Pipeline = Literal["chat", "compression"]
@@ -20,7 +20,6 @@ Pipeline = Literal["chat", "compression"]
 ProviderKind = Literal["text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes"]
 PartKind = Literal[ArtifactKind, "pin", "changes"]
 """A part of a turn's context: an artifact, what a pin gave, or the line that names changed notes."""
-"""For how long a provider is asked to cache a prefix."""
 Promotion = Literal["at_fold", "each_turn"]
 """When the context library takes over what turns brought: at a compaction, or by one after each turn."""
 
@@ -28,7 +27,7 @@ Promotion = Literal["at_fold", "each_turn"]
 class Section(msgspec.Struct, frozen=True, rename="camel"):
     """A part of the first layer."""
 
-    name: Literal["system", "memory", "environment", "skills"]
+    name: Literal["system", "memory", "environment"]
     text_sha256: Sha256
 
 
@@ -97,11 +96,7 @@ class ConversationData(Data, frozen=True, kw_only=True):
     conversation: Annotated[ConversationId, Redact.ID]
 
 
-@_entry(
-    "conversation_started",
-    says="started {0.conversation} with {0.model}",
-    may_lack=("tools_sha256", "composer_sha256"),
-)
+@_entry("conversation_started", says="started {0.conversation} with {0.model}", may_lack=("tools_sha256",))
 class ConversationStarted(ConversationData, frozen=True):
     """A runtime begins a conversation; started again, its settings are these from now on."""
 
@@ -114,8 +109,6 @@ class ConversationStarted(ConversationData, frozen=True):
     """Sections of the first layer, in order."""
     tools_sha256: Sha256 | None = None
     """Names the JSON text of the tool definitions, which the runtime sends beside the prompt."""
-    composer_sha256: Sha256 | None = None
-    """Names the text after the user's words in each turn: instructions for the answer's format."""
     promotion: Annotated[Promotion, Redact.PUBLIC] | None = None
     """None: at a compaction, and from the first prompt on that names what the provider keeps (`Shape`) each
     turn."""

@@ -329,8 +329,6 @@ def test_the_blobs_that_a_struct_names_are_found_at_any_depth() -> None:
     assert list(blobs_named(c.ToolResult("1", "look", SHA[1], images=(c.ResultImage(SHA[2], "image/png"),)))) == [
         *(SHA[1], SHA[2])
     ]
-    instructions = started(composer_sha256=SHA[2])
-    assert list(blobs_named(instructions)) == [SHA[2]]
     assert set(blobs_named(prompt(M1))) == {SHA[5], SHA[6]}
     assert set(blobs_named(fold(entry("a", M1)))) == {SHA[3], SHA[4]}
     section = (c.Section("system", SHA[8]),)

@@ -1,21 +1,16 @@
-"""What the model is sent: the order of things, what ends the user's words, what cannot be assembled, and the
-manifest."""
+"""What the model is sent: the order of things, what cannot be assembled, and the manifest."""
 
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.conversation import Talk
 
 from workspaced_events.ids import ConversationId, MessageId
-from workspaced_events.projections.conversations import Message
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.prompts.assembly.assemble import add_words, assemble
-from workspaced_tools.prompts.assembly.layers import L1_CHANGED, L2_CHANGED, LayerBuilder, joined, message_text
-from workspaced_tools.prompts.model.token_estimate import Estimator
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.assembly.layers import L1_CHANGED, L2_CHANGED, message_text
 from workspaced_tools.prompts.model.types import Artifact, Block, ChatMessage, Policy, Provided
 
 
@@ -80,26 +75,6 @@ def test_a_turn_of_another_conversation_or_version_or_of_no_message_is_refused()
             assemble(chat.now, wrong, chat.texts)
 
 
-words = st.text(alphabet="ab \n", max_size=12)
-
-
-@given(said=words, composer=words)
-def test_whatever_is_said_the_instruction_ends_the_words(said: str, composer: str) -> None:
-    settings = c.ConversationStarted(
-        conversation=ConversationId("c"),
-        provider="p",
-        model="m",
-        context_window=9,
-        output_reserve=0,
-        composer_sha256="c",
-    )
-    sheet = LayerBuilder("L5_USER", Estimator(1.0))
-    message = Message(MessageId("m"), "user", 1, "", "m")
-    add_words(sheet, message, settings, "chat", {"m": said, "c": composer}.__getitem__)
-    assert [entry.id for entry in sheet.entries] == ["m", "composer"]
-    assert joined(sheet.segments) == "\n\n".join(filter(None, (said.strip(" \n"), composer.strip(" \n"))))
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -131,7 +106,6 @@ def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
         chat.read("old.md", "Old."),
         chat.read("new.md", "New."),
         chat.read("x.png", "bytes", kind="image", media_type="image/png"),
-        chat.read("x.pdf", "bytes", kind="pdf", media_type="application/pdf"),
         Artifact("note", "gone.md", "Gone", failed="NOTE_NOT_FOUND"),
         chat.read("new.md", "New."),
         provided=(
@@ -154,7 +128,6 @@ def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
         ("L3", "new.md", "note", "full", "attached"),
         ("L3", "new.md", "note", "dropped", "duplicate"),
         ("L3", "x.png", "image", "full", "attached"),
-        ("L3", "x.pdf", "pdf", "failed", "attached"),
         ("L3", "gone.md", "note", "failed", "attached"),
         ("L3", "pin", "text", "full", "pinned"),
         ("L3", "blank", "text", "empty", "pinned"),

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.closing_delimiters import unescape_field
 from support.diffs import applied
 
 from workspaced_tools.prompts.model.blocks import (
@@ -17,12 +18,11 @@ from workspaced_tools.prompts.model.blocks import (
 )
 from workspaced_tools.prompts.model.changes import LINES_MAX, line_changes, unified_diff
 from workspaced_tools.prompts.model.types import Artifact, Provided
-from workspaced_tools.prompts.model.untrusted_text import unescape_body, unescape_field
 
-KINDS: Final = ["note", "active_note", "url", "selected_text", "tool_result", "pdf", "file", "skill", "dataview"]
+KINDS: Final = ["note", "active_note", "url", "selected_text", "tool_result", "pdf", "file", "dataview"]
 NAMES: Final = [
     *("note_context", "active_note", "selected_text", "tool_result", "pinned_context", "conversation_summary"),
-    *("url", "pdf", "file", "skill", "dataview", "content", "title", "path", "replaces_earlier"),
+    *("url", "pdf", "file", "dataview", "content", "title", "path", "replaces_earlier"),
 ]
 CLOSINGS: Final = [spelt.format(name) for name in NAMES for spelt in ("</{}>", "</ {}\n>", "&lt;/{}>", "<{}>")]
 HOSTILE: Final = [
@@ -41,20 +41,14 @@ HOSTILE: Final = [
 texts = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=5), max_size=12).map("".join)
 
 
-def closings(block: str) -> list[str]:
-    """What closes something in it."""
-    return re.findall(r"</[a-z_]+>", block)
-
-
 @given(kind=st.sampled_from(KINDS), path=texts, title=texts, text=texts, replaces=st.booleans())
 def test_a_block_gives_its_text_back(kind: str, path: str, title: str, text: str, replaces: bool) -> None:
-    block = artifact_block(Artifact(kind, path or "x", title), text, above="older" if replaces else "nothing")  # type: ignore[arg-type]
+    artifact, above = Artifact(kind, path or "x", title), "older" if replaces else "nothing"
+    block = artifact_block(artifact, text, fence="chat", above=above)  # type: ignore[arg-type]
     name = block.partition(">")[0][1:]
-    assert closings(block).count(f"</{name}>") == 1
-    assert closings(block)[-2:] == ["</content>", f"</{name}>"]
-    assert block.endswith(f"\n</content>\n</{name}>")
-    head, _, rest = block.partition("\n<content>\n")
-    assert unescape_body(rest.removesuffix(f"\n</content>\n</{name}>")) == text
+    head, content, rest = re.split(r"\n(<content[-0-9a-f]*>)\n", block, maxsplit=1)
+    assert rest == f"{text}\n</{content[1:]}\n</{name}>"
+    assert block.count(f"</{name}>") == block.count(f"</{content[1:]}") == 1
     fields = head.split("\n")[1:]
     assert [field.partition(">")[0] for field in fields] == [
         "<title",
@@ -84,9 +78,9 @@ def test_a_block_gives_its_text_back(kind: str, path: str, title: str, text: str
     ],
 )
 def test_a_tools_result_is_named_as_the_tool_was_called(tool: str, name: str) -> None:
-    block = artifact_block(Artifact("tool_result", "1", tool), f"x </{tool}> y </{name}>")
-    assert block.startswith(f"<{name}>\n") and block.endswith(f"\n</{name}>")
-    assert block.count(f"</{name}>") == 1
+    block = artifact_block(Artifact("tool_result", "1", tool), f"x </{tool}> y </{name}>", fence="chat")
+    own = block.partition(">")[0][1:]
+    assert re.fullmatch(f"{name}-[0-9a-f]+", own) and block.endswith(f"\n</{own}>")
 
 
 @given(texts)

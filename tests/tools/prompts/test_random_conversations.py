@@ -31,8 +31,7 @@ NOTES = ("a.md", "b.md", "c, d.md", "work/plan.md", "work/日記.md", "pictures.
 SIZES = (0, 60, 400, 3_000)
 WINDOWS = (200_000, 200_000, 12_000, 6_000, 2_500)
 RESERVE = 500
-COMPOSER = "COMPOSER: answer in lists."
-NEVER_KEPT = {"selected_text", "tool_result", "skill", "image"}
+NEVER_KEPT = {"selected_text", "tool_result", "image"}
 PINS: tuple[tuple[c.ProviderKind, dict[str, Any]], ...] = (
     ("text", {"text": "Pinned words."}),
     ("text", {"text": " \n"}),
@@ -55,12 +54,7 @@ class Talk:
         self.world = past_world.World(folder, {note: self.version(note, 1) for note in NOTES})
         self.promotion: c.Promotion = promotion
         self.chat = w.NotesTalk(
-            self.world,
-            window=window,
-            reserve=RESERVE,
-            tools='[{"name": "look_up"}]',
-            composer=COMPOSER,
-            promotion=promotion,
+            self.world, window=window, reserve=RESERVE, tools='[{"name": "look_up"}]', promotion=promotion
         )
         self.prompts: list[tuple[Turn, Assembled]] = []
         """Of chats."""
@@ -120,7 +114,6 @@ class Talk:
                 self.chat.selection(f"b.md#L{n}-L{n}", f"Selected {n}."),
                 self.chat.given("url", f"https://x.test/{n % 3}", f"A page {n % 3}."),
                 self.chat.given("tool_result", f"call {n}", f"Found {n}.", "look_up"),
-                self.chat.given("skill", "baking", "Knead it."),
                 self.chat.given("image", "dot.png", "data:image/png;base64,iVBORw0KGgo="),
                 self.chat.given("file", "list.txt", f"- {n % 2}"),
             )
@@ -226,7 +219,6 @@ class Talk:
         self.chat.start(
             window=now.context_window,
             reserve=RESERVE,
-            composer=COMPOSER,
             promotion=self.promotion,
             system=system,
             memory=f"Remember {n % 3}.",
@@ -276,7 +268,6 @@ class Talk:
         folds_whole_turns_and_far_enough(before, turn, made)
         if self.prompts and not self.cause and self.prompts[-1][0].message != turn.message:
             grows_from(self.prompts[-1][1], made)
-        assert w.layer_text(made, "L5_USER").endswith(COMPOSER)
         assert made.sent is not None
         told = [each.id for each in turn.present]
         assert len(told) == len(set(told))
@@ -295,7 +286,7 @@ class Talk:
         )
         assert turn.policy.pipeline == "compression"
         assert (w.system(made), w.layer_text(made, "L5_USER")) == (COMPRESSION_SYSTEM, COMPRESSION_TASK)
-        assert w.layer_text(made, "L3_TURN") == "" and COMPOSER not in w.whole(made)
+        assert w.layer_text(made, "L3_TURN") == ""
 
 
 # -- what holds of every prompt --

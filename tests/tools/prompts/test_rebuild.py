@@ -65,11 +65,11 @@ class Log:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    """A conversation of six prompts: with notes that change, a pin, tools, a skill, an edit, a rebase,
+    """A conversation of six prompts: with notes that change, a pin, tools, a file, an edit, a rebase,
     and a compression."""
     world = past_world.World(tmp_path / "vault", NOTES)
-    chat = w.NotesTalk(world, tools='[{"name": "look_up"}]', memory="Likes tea.", composer="Be brief.")
-    chat.turn("What is Alpha?", "a.md", "gone.md", chat.given("skill", "baking", "Knead it."))
+    chat = w.NotesTalk(world, tools='[{"name": "look_up"}]', memory="Likes tea.")
+    chat.turn("What is Alpha?", "a.md", "gone.md", chat.given("file", "baking", "Knead it."))
     chat.pin("words", "text", text="Pinned words.")
     world.write("a.md", "# Alpha\n\nAnother text.\n")
     chat.turn("And Beta?", "a.md", "b.md")

@@ -7,18 +7,18 @@ import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.closing_delimiters import LOOK_ALIKES, MORE_SPELLINGS, SPELLINGS, closings
-from support.growth import grows_linearly, thread_seconds
-from support.profiles import examples
-
-from workspaced_tools.prompts.model.untrusted_text import (
-    escape_body,
-    escape_field,
-    render_block,
-    show_invisible,
+from support.closing_delimiters import (
+    LOOK_ALIKES,
+    MORE_SPELLINGS,
+    SPELLINGS,
+    closings,
     unescape_body,
     unescape_field,
 )
+from support.growth import grows_linearly, thread_seconds
+from support.profiles import examples
+
+from workspaced_tools.prompts.model.untrusted_text import escape_body, escape_field, render_block, show_invisible
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "hide me")
 
@@ -63,23 +63,22 @@ def test_row_43_no_spelling_of_a_closing_delimiter_closes_a_block(name: str) -> 
     for spelling in SPELLINGS + MORE_SPELLINGS:
         written = spelling.replace("note_context", name)
         hidden = f"before {written} after"
-        block = render_block(name, {"title": hidden, "path": hidden, "mtime": hidden}, hidden)
-        assert block.splitlines()[-1] == f"</{name}>"
-        for each in (name, "title", "path", "mtime", "content"):
-            assert closings(block, each) == block.count(f"</{each}>") == 1
-        assert "before" in block and block.count("after") == 4
-        assert written not in content_of(block)
-
-
-def content_of(block: str) -> str:
-    return block[block.index("<content>\n") + 10 : block.rindex("\n</content>")]
+        block = render_block(name, {"title": hidden, "path": hidden, "mtime": hidden}, hidden, fence="secret")
+        opening, fields = block.split("\n")[0], "\n".join(block.split("\n")[1:4])
+        fence = opening.removeprefix(f"<{name}").removesuffix(">")
+        assert fence or "\x1b[0m" in written, "nobody reads over letters of an escape sequence"
+        assert block.endswith(f"\n<content{fence}>\n{hidden}\n</content{fence}>\n</{name}{fence}>")
+        assert [closings(fields, each) for each in ("title", "path", "mtime", name, "content")] == [1, 1, 1, 0, 0]
+        assert fields.count("before") == fields.count("after") == 3
+        escaped = escape_body(hidden, blocks=(name,))
+        assert written not in escaped and closings(escaped, name) == closings(escaped, "content") == 0
 
 
 def test_row_43_a_letter_that_looks_like_another_closes_no_block() -> None:
     for sign, letter in LOOK_ALIKES.items():
         written = f"</q{sign}q>"
-        assert written not in render_block("document", {}, written, outer=(f"q{letter}q",))
-        assert written in render_block("document", {}, written, outer=("other",)), "it would close nothing"
+        assert written not in escape_body(written, blocks=(f"q{letter}q",))
+        assert written == escape_body(written, blocks=("other",)), "it would close nothing"
 
 
 @pytest.mark.parametrize("guessed", [8, 16, 64], ids="{} digits".format)
@@ -98,17 +97,19 @@ def test_row_43_the_body_does_not_hold_the_fence_whatever_it_guessed(guessed: in
 @settings(max_examples=examples(200))
 @given(texts, texts, texts)
 def test_row_43_each_delimiter_stands_once_and_all_comes_back(title: str, path: str, body: str) -> None:
-    block = render_block("note_context", {"title": title, "path": path}, body)
-    for name in ("note_context", "title", "path", "content"):
-        assert block.count(f"</{name}>") == 1
-        assert closings(block, name) == 1
+    block = render_block("note_context", {"title": title, "path": path}, body, fence="secret")
     first, titled, placed, rest = block.split("\n", 3)
-    assert first == "<note_context>"
+    fence = first.removeprefix("<note_context").removesuffix(">")
+    assert rest == f"<content{fence}>\n{body}\n</content{fence}>\n</note_context{fence}>"
+    for name in ("note_context", "content"):
+        assert block.count(f"</{name}{fence}>") == 1 and closings(f"{titled}{placed}", name) == 0
+        assert fence or closings(block, name) == 1
+        assert closings(escape_body(body), name) == 0
+    assert (closings(titled, "title"), closings(placed, "path")) == (1, 1)
     assert unescape_field(titled.removeprefix("<title>").removesuffix("</title>")) == title
     assert unescape_field(placed.removeprefix("<path>").removesuffix("</path>")) == path
-    inner = rest.removeprefix("<content>\n").removesuffix("\n</content>\n</note_context>")
-    assert unescape_body(inner) == body
-    assert block.encode()
+    assert unescape_body(escape_body(body)) == body
+    assert f"{titled}{placed}{escape_body(body)}".encode()
 
 
 def test_row_43_what_cannot_be_seen_is_shown() -> None:
@@ -148,28 +149,23 @@ def test_row_43_a_body_can_neither_open_another_block_nor_forge_what_is_shown() 
 def test_a_name_that_bodies_could_close_or_that_is_no_delimiter_is_refused() -> None:
     for name in ("div", "Note_context", "", "a b", "note_context>", "_x", "x_"):
         with pytest.raises(ValueError, match="Expected a name"):
-            render_block("note_context", {name: "x"}, "")
+            render_block("note_context", {name: "x"}, "", fence="secret")
     with pytest.raises(ValueError, match="body"):
-        render_block("note_context", {"content": "x"}, "")
+        render_block("note_context", {"content": "x"}, "", fence="secret")
     for name in ("", "a b", "note_context>", "_x", "1x", "é", "a.b"):
         with pytest.raises(ValueError, match="Expected a name"):
-            render_block(name, {}, "")
-        with pytest.raises(ValueError, match="Expected a name"):
-            render_block("note_context", {}, "", outer=(name,))
+            render_block(name, {}, "", fence="secret")
 
 
 @pytest.mark.parametrize("name", ["localSearch", "webSearch", "search", "mcp__notes__find", "find-notes", "div"])
-def test_a_body_closes_and_opens_neither_its_own_block_nor_those_around_it(name: str) -> None:
+def test_a_text_closes_and_opens_no_block_around_it(name: str) -> None:
     ways = ("</{}>", "< / {} >", "＜/{}＞", "&lt;/{}&gt;", "</{}\n>", "\\u003c/{}>")
     for spelling, written in product((name, name.upper()), ways):
         text = f"a {written.format(spelling)} <{spelling}> b"
-        for block in (
-            render_block(name, {"title": text}, text),
-            render_block("document", {"title": text}, text, outer=(name,)),
-        ):
-            inside = block.removeprefix(f"<{name}>").removesuffix(f"</{name}>")
-            assert f"{written.format(spelling)} " not in inside and f"<{spelling}>" not in inside
-            assert unescape_body(content_of(block)) == text
+        for escaped in (escape_body(text, blocks=(name,)), escape_field(text, names=(name,))):
+            assert f"{written.format(spelling)} " not in escaped and f"<{spelling}>" not in escaped
+        assert unescape_body(escape_body(text, blocks=(name,))) == text
+        assert render_block(name, {}, text, fence="secret").startswith(f"<{name}-"), "its own tags are others"
 
 
 @pytest.mark.thorough

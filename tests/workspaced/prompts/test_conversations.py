@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from support.daemon import refusal, write_vault
-from support.talk import SETTINGS, DaemonTalk, Talk, entries, sent, system
+from support.talk import SETTINGS, DaemonTalk, Talk, sent, system
 
 from workspaced.cli.daemon.schema import all_schemas
 from workspaced.errors import RemoteError
@@ -87,19 +87,17 @@ def test_settings_told_again_are_no_event_and_others_are(chat: Talk) -> None:
     context = chat.client.context
     context.start(conversation=chat.id, **SETTINGS)
     assert len(chat.events("conversation_started")) == 1
-    context.start(conversation=chat.id, **SETTINGS, skills=[{"name": "count", "description": "Counts\n  up."}])
     context.start(conversation=chat.id, **{**SETTINGS, "provider": "anthropic"}, tools=[{"name": "t"}])
     told = chat.told("conversation_started")
     now = {**SETTINGS, "provider": "anthropic", "tools": [{"name": "t"}]}
-    for changed in ({"composer": "In prose."}, {"promotion": "each_turn"}):
+    for changed in ({"memory": "Likes tea."}, {"promotion": "each_turn"}):
         now |= changed
         for _ in range(2):
             context.start(conversation=chat.id, **now)
-    assert len(chat.events("conversation_started")) == 5
-    assert len(told) == 3 and "toolsSha256" in told[2]
+    assert len(chat.events("conversation_started")) == 4
+    assert len(told) == 2 and "toolsSha256" in told[1]
     chat.user("One.")
-    prompt = chat.prompt()
-    assert prompt["manifest"]["toolTokens"] > 0 and not entries(prompt, "skills")
+    assert chat.prompt()["manifest"]["toolTokens"] > 0
 
 
 def test_a_conversation_stays_with_its_vault_whichever_is_looked_at(daemon: Any) -> None:

@@ -100,12 +100,12 @@ def test_what_a_turn_attached_that_no_prompt_was_made_of_is_recorded(talk: Talk)
     talk.user("First.", "a.md")
     talk.assistant("From what I know.")
     page = {"kind": "url", "id": "https://x.example/", "text": "X."}
-    talk.user("Second.", page, {"kind": "skill", "id": "s", "text": "S."})
+    talk.user("Second.", page)
     talk.assistant("Yes.")
     talk.user("Third.", "b.md")
     first = talk.ask("Now?", "b.md")
-    assert "Alpha is red." not in json.dumps(first) and "S." in json.dumps(first["messages"])
-    assert never_sent(first) == ["a.md", "https://x.example/"], "b.md is shown now, and the skill in its turn"
+    assert "Alpha is red." not in json.dumps(first)
+    assert never_sent(first) == ["a.md", "https://x.example/"], "b.md is shown now"
     talk.user("Again?", "a.md")
     assert never_sent(talk.prompt()) == ["https://x.example/"]
 

@@ -16,13 +16,6 @@ Result = TypeVar("Result")
 """The return type of a client's call: JSON values, or an awaitable of them."""
 
 
-class Skill(TypedDict, total=False):
-    """A skill that the model may request. Needs `name`."""
-
-    name: str
-    description: str
-
-
 class Attachment(TypedDict, total=False):
     """An attachment of a user's message. Needs `kind`, and `id` unless the workspace determines it."""
 
@@ -96,9 +89,7 @@ class ConversationSettings(TypedDict, total=False):
     system: str | None
     memory: str | None
     environment: bool | None
-    skills: Sequence[Skill] | None
     tools: Sequence[Mapping[str, Any]] | None
-    composer: str | None
     promotion: "Promotion | None"
 
 
@@ -116,7 +107,6 @@ class ContextMethods(Generic[Result]):
 
         Args:
             vault: the vault that the conversation is about; by default the current one when it begins.
-            composer: text after the user's words of each turn.
             promotion: when the context library takes over what turns brought; default: `at_fold`, and `each_turn`
                 once a prompt names Gemini's `cached_content`.
         """

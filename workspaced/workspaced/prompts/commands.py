@@ -4,7 +4,7 @@ Texts are staged as blobs; an action names each by its sha256. A command that ch
 client that lost an answer repeats the command with the same ids.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -118,7 +118,6 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str, 
         "system": params.system,
         "memory": params.memory or memory_index,
         "environment": environment,
-        "skills": skills_text(params.skills),
     }
     sections = tuple(c.Section(name, staging.text(text)) for name, text in texts.items() if text)
     tools = staging.keep(msgspec.json.encode(kept_form(params.tools)[0])) if params.tools is not None else None
@@ -130,7 +129,6 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str, 
         output_reserve=params.output_reserve,
         sections=sections,
         tools_sha256=tools,
-        composer_sha256=staging.text(params.composer) if params.composer else None,
         promotion=params.promotion,
     )
 
@@ -144,16 +142,6 @@ def start_plan(params: p.Start, conversation: ConversationId, environment: str, 
         return [replace(begun, vault=vault) if vault is not None else begun]
 
     return plan
-
-
-def skills_text(skills: Sequence[p.Skill]) -> str:
-    """The catalogue of skills: one line each, in the order given."""
-    lines = [f"- {_line(skill.name)}: {_line(skill.description)}".removesuffix(": ") for skill in skills]
-    return "\n".join(["## Skills", "", *lines]) if lines else ""
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def end(params: p.Named) -> Plan:

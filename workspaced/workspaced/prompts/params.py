@@ -12,7 +12,6 @@ from workspaced_tools.limits import CONTEXT_TOKENS_MAX
 from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, CONTEXT_NAME_CHARS_MAX, MESSAGES_PER_REQUEST_MAX
 
 _SIGNATURE_CHARS_MAX: Final = 100_000
-_SKILLS_MAX: Final = 500
 _THINKING_PER_MESSAGE_MAX: Final = 200
 _TOOL_CALLS_PER_MESSAGE_MAX: Final = 200
 _IMAGES_PER_RESULT_MAX: Final = 20
@@ -34,11 +33,6 @@ def bytes_of(params: Params) -> int:
     return len(msgspec.json.encode(params))
 
 
-class Skill(Params, frozen=True):
-    name: Name
-    description: str = ""
-
-
 class Start(Params, frozen=True):
     provider: Name
     model: Name
@@ -52,11 +46,8 @@ class Start(Params, frozen=True):
     memory: str = ""
     environment: bool = True
     """Whether the first layer describes the vault, and names the files of the memory folder."""
-    skills: Annotated[list[Skill], Meta(max_length=_SKILLS_MAX)] = []
     tools: list[dict[str, Any]] | None = None
     """The definitions that the runtime sends beside the prompt: they count against the context window."""
-    composer: str = ""
-    """Instructions on how to write answers; follows the user's text of each turn."""
     promotion: Promotion | None = None
     """When the context library takes over what turns brought; None: at a compaction, or each turn if what the
     provider keeps of prompts was named in one."""

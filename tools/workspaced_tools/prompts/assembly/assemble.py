@@ -38,7 +38,7 @@ from ..model.types import (
     Texts,
     Turn,
 )
-from ..sources.inline_content import named
+from ..sources.artifacts import named
 from .budget import Parts, exceeded, fit
 from .compacting import Compacting, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
@@ -56,8 +56,6 @@ from .layers import (
 from .library import LibraryIndex
 from .turn_context import TurnContext
 
-NO_TEXT: Final = "NO_TEXT"
-"""The attachment was sent as bytes and is no image, so it has no text."""
 NEVER_SENT: Final = "no prompt of its turn is kept"
 SUMMARY_ID: Final = "summary"
 NOTHING: Final = Past((), ())
@@ -100,7 +98,6 @@ class _Prompt:
         self.grows = self.pipeline == "chat"
         self.estimator = Estimator(turn.factor)
         self.start = turn_of(conversation, turn.message)
-        self.artifacts = tuple(map(_readable, turn.artifacts))
         self.now = {each.id: each.artifact for each in reversed(turn.present)}
         self.sent = sent_before(conversation, self.start, texts, kept, turn.lost) if self.grows else {}
         self.sent_so_far = self._sent_so_far(conversation)
@@ -110,7 +107,7 @@ class _Prompt:
         self.tool_seed = estimate_definitions_tokens(texts(tools)) if tools is not None else 0
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
         self.limit = settings.context_window - settings.output_reserve
-        self.compacting = Compacting(conversation, turn, self.artifacts, self.tool_seed, self.index, texts)
+        self.compacting = Compacting(conversation, turn, self.tool_seed, self.index, texts)
 
     def assembled(self) -> Assembled:
         made, compaction = self._rendered(self.before), None
@@ -157,10 +154,9 @@ class _Prompt:
         add_system(system, conversation.settings, self.pipeline, self.texts)
         first = conversation.messages[self.start]
         words = first if begins(first) else None
-        add_words(query, words, conversation.settings, self.pipeline, self.texts)
+        add_words(query, words, self.pipeline, self.texts)
         context = TurnContext(self._builder("L3_TURN"), sent_so_far, self.texts, self.turn.fence)
-        has_words = any(segment.kind == "query" for segment in query.segments)
-        context.add_all(self.turn.provided, self.artifacts, self.turn.present, query=has_words)
+        context.add_all(self.turn.provided, self.turn.artifacts, self.turn.present, query=bool(query.segments))
         self._add_rest(context.builder, rest)
         shortened = 0
         if not self.grows:
@@ -192,8 +188,8 @@ class _Prompt:
     def _past(self, conversation: Conversation, sent_so_far: SentSoFar) -> Past:
         turn, texts = self.turn, self.texts
         if self.grows:
-            return history_of(conversation, turn.message, texts, turn.policy, turn.lost, sent_so_far, self.kept)
-        past = history_of(conversation, turn.message, texts, turn.policy, turn.lost)
+            return history_of(conversation, turn.message, texts, turn.policy, sent_so_far, self.kept)
+        past = history_of(conversation, turn.message, texts, turn.policy)
         if not (past.messages or past.summary):
             raise ArgumentInvalid(
                 f"Expected a whole turn up to {turn.message!r} to sum up, there is none.",
@@ -270,18 +266,18 @@ class _Prompt:
         return builder
 
     def _never_sent(self, conversation: Conversation, sent_so_far: SentSoFar) -> Iterator[LayerEntry]:
-        """What earlier turns attached of which no prompt is kept: their words and skills stand alone."""
+        """What earlier turns attached of which no prompt is kept: their words stand alone."""
         window = window_of(conversation, self.turn.message, self.turn.policy).messages
         unsent = (each for each in window if each.attachments and each.id not in sent_so_far.turns)
         attachments = [attachment for each in unsent for attachment in each.attachments]
         if not attachments:
             return
-        shown: set[tuple[str, str]] = {(library_kind(each.kind), each.id) for each in self.artifacts}
+        shown: set[tuple[str, str]] = {(library_kind(each.kind), each.id) for each in self.turn.artifacts}
         shown |= {(entry.kind, entry.id) for entry in library_of(conversation, self.start)}
         shown |= {(library_kind(part.kind), part.id) for parts in sent_so_far.turns.values() for part in parts}
         for attachment in attachments:
             artifact = named(attachment)
-            if attachment.kind == "skill" or (library_kind(artifact.kind), artifact.id) in shown:
+            if (library_kind(artifact.kind), artifact.id) in shown:
                 continue
             name = "" if attachment.resolved else artifact.id  # the runtime knows what it named, and no more
             yield LayerEntry(name, artifact.kind, "history", "dropped", detail=NEVER_SENT)
@@ -395,13 +391,6 @@ class _Prompt:
         return tuple(previous if hint.after == "history" else hint for hint in hints)
 
 
-def _readable(artifact: Artifact) -> Artifact:
-    """The artifact, failed if it is bytes other than an image, which have no text to show."""
-    if artifact.media_type is None or artifact.kind == "image" or artifact.failed is not None:
-        return artifact
-    return replace(artifact, failed=NO_TEXT)
-
-
 def add_system(builder: LayerBuilder, settings: ConversationStarted, pipeline: Pipeline, texts: Texts) -> None:
     """Adds the runtime's sections; for a compression our own instruction instead.
 
@@ -419,25 +408,16 @@ def add_system(builder: LayerBuilder, settings: ConversationStarted, pipeline: P
             builder.add(entry, texts(section.text_sha256))
 
 
-def add_words(
-    builder: LayerBuilder, message: Message | None, settings: ConversationStarted, pipeline: Pipeline, texts: Texts
-) -> None:
-    """Adds the user's words in `message` and the instruction after them; for a compression the task alone.
+def add_words(builder: LayerBuilder, message: Message | None, pipeline: Pipeline, texts: Texts) -> None:
+    """Adds the user's words in `message`; for a compression the task.
 
     `message`: None if the turn does not begin with a user's message.
 
     Raises:
         NotRecorded: a text is not kept.
     """
-    composer = settings.composer_sha256
-    entry = LayerEntry("composer", "instruction", "settings", revision=composer)
     if pipeline == "compression":
         builder.add(LayerEntry("task", "instruction", "pipeline"), COMPRESSION_TASK)
-        if composer is not None:
-            builder.record(replace(entry, why="pipeline", state="dropped"))
-        return
-    if message is not None:
+    elif message is not None:
         words = texts(message.text_sha256) if message.text_sha256 is not None else ""
         builder.add(LayerEntry(message.id, "query", "query", revision=message.text_sha256), words)
-    if composer is not None:
-        builder.add(entry, texts(composer))

@@ -1,6 +1,6 @@
 """Decides whether a prompt of a transcript needs a compaction, and makes the event of its plan (compaction.py)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from workspaced_events.projections.conversations import Conversation, compacted, library_of, turn_of
@@ -12,7 +12,7 @@ from ..model.sent_so_far import SentSoFar
 from ..model.sent_turn import SentPart, key_of
 from ..model.token_estimate import estimate_tokens, message_seed
 from ..model.turn_window import begins, summed_up, turns_in, window_of
-from ..model.types import Artifact, Texts, Turn
+from ..model.types import Texts, Turn
 from .compaction import Before, CompactionReason, Kept, Plan, Planner, mentioned, pays
 from .history import Past, short_results
 from .layers import LayerBuilder
@@ -43,13 +43,7 @@ class Compacting:
     """The compactions of one prompt."""
 
     def __init__(
-        self,
-        conversation: Conversation,
-        turn: Turn,
-        artifacts: Sequence[Artifact],
-        tool_seed: int,
-        index: LibraryIndex,
-        texts: Texts,
+        self, conversation: Conversation, turn: Turn, tool_seed: int, index: LibraryIndex, texts: Texts
     ) -> None:
         """
         Args:
@@ -57,7 +51,7 @@ class Compacting:
             tool_seed: tokens of the tools' definitions, before calibration.
         """
         self.before, self.turn, self.index, self.texts = conversation, turn, index, texts
-        self.artifacts, self.tool_seed = artifacts, tool_seed
+        self.tool_seed = tool_seed
         self.start = turn_of(conversation, turn.message)
         self.is_first = turn.message == self.start and self.start not in conversation.turns
         """Whether it is the turn's first prompt: the others keep its bytes, as far as they fit."""
@@ -145,10 +139,11 @@ class Compacting:
         yield from (entry for entry in self.before.library if entry not in earlier)
 
     def _before_compaction(self, made: Rendered) -> Before:
-        used = [key_of(each.kind, each.id, each.revision) for each in self.artifacts if each.failed is None]
-        used += [("note", pin.path) for pin in self.before.pins.values() if pin.path is not None]
-        newest = {key_of(each.kind, each.id, each.revision): each for each in self.artifacts if not each.failed}
-        newest |= {("note", present.id): present.artifact for present in self.turn.present if present.is_kept}
+        attached = {
+            key_of(each.kind, each.id, each.revision): each for each in self.turn.artifacts if not each.failed
+        }
+        pinned = (("note", pin.path) for pin in self.before.pins.values() if pin.path is not None)
+        present = {("note", each.id): each.artifact for each in self.turn.present if each.is_kept}
         turns = list(self._turns(made))
         builders = made.builders
         summary = (
@@ -160,8 +155,8 @@ class Compacting:
         return Before(
             turns=turns,
             library=library_of(made.conversation, self.start),
-            newest=newest,
-            used=frozenset(used),
+            newest=attached | present,
+            used=frozenset([*attached, *pinned]),
             fixed=builders["L1_SYSTEM"].seed + self.tool_seed + summary + frame,
             newest_turn=builders["L3_TURN"].seed + builders["L5_USER"].seed,
             prompts=sum(each.role == "user" for each in made.past.messages),

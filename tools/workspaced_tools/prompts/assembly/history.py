@@ -2,12 +2,9 @@
 
 A *carrier* is a user's message that begins with a tool's result. A *round* is a user's message that is no carrier,
 with all messages that follow it; messages before the first round count as a round too.
-
-Of a turn's context only the bodies of its skills stay, because they say how to do the task, then and later. They
-are part of their message, before the words, in the same bytes as in their turn.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, takewhile
 from typing import Final, Literal, NamedTuple
@@ -20,14 +17,13 @@ from workspaced_events.projections.conversations import Conversation, Message, t
 from workspaced_events.schema.catalogue import ToolResult
 
 from ...ports.manifest import ManifestEntry
-from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
+from ..model.blocks import trimmed
 from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import SentSoFar, content_of
 from ..model.sent_turn import SentPart
 from ..model.token_estimate import block_seed
 from ..model.turn_window import begins, turns_in, window_of
-from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
-from ..sources.inline_content import skills_of
+from ..model.types import Block, ChatMessage, Policy, Texts
 
 IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
@@ -44,7 +40,6 @@ class PastTurn(NamedTuple):
     parts: tuple[SentPart, ...] | None
     """Those of the first message, if it is repeated as it was sent."""
     dropped: tuple[ManifestEntry, ...]
-    failed: tuple[ManifestEntry, ...]
     shortened: tuple[ManifestEntry, ...]
 
 
@@ -64,18 +59,16 @@ def history_of(
     message: MessageId,
     texts: Texts,
     policy: Policy = POLICY,
-    lost: Collection[str] = (),
     sent_so_far: SentSoFar | None = None,
     kept: KeptTurns | None = None,
 ) -> Past:
     """The messages before the turn of `message`, oldest first. The history of a compression includes that turn.
 
     A transcript repeats the turns that `sent_so_far` has with their context, as they were sent; of all others the
-    words and the skills are left.
+    words are left.
 
     Args:
         message: a message of the conversation.
-        lost: as in `Turn`.
         sent_so_far: of a transcript.
         kept: from earlier prompts of the transcript.
 
@@ -85,15 +78,15 @@ def history_of(
     window, kept = window_of(conversation, message, policy), kept or KeptTurns()
     is_transcript, turns = sent_so_far is not None, []
     short = _short_in(conversation, window.messages) if is_transcript else 0
-    make = partial(_past_turn, conversation, texts)
+    make = partial(_past_turn, texts)
     for messages in turns_in(window.messages):
         first, old = messages[0], min(short, len(messages))
         parts = sent_so_far.turns.get(first.id) if sent_so_far is not None else None
-        turns.append(kept.of("past", first.id, make, tuple(messages), parts, lost, old))
+        turns.append(kept.of("past", first.id, make, tuple(messages), parts, old))
         short -= old
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
     dropped = [*window.dropped, *systems]
-    for entries in ("dropped", "failed", "shortened"):
+    for entries in ("dropped", "shortened"):
         dropped += chain.from_iterable(getattr(turn, entries) for turn in turns)
     shown = tuple(chain.from_iterable(turn.messages for turn in turns))
     summary, text = conversation.summary, None
@@ -105,33 +98,23 @@ def history_of(
 
 
 def _past_turn(
-    conversation: Conversation,
-    texts: Texts,
-    messages: tuple[Message, ...],
-    parts: tuple[SentPart, ...] | None,
-    lost: Collection[str],
-    short: int,
+    texts: Texts, messages: tuple[Message, ...], parts: tuple[SentPart, ...] | None, short: int
 ) -> PastTurn:
     """A turn with notes instead of the tools' results in its first `short` messages.
 
     A call and its result are of one turn: a message that brings results never begins one.
     """
     first, spoken = messages[0], [each for each in messages if each.role != "system"]
-    skills = skills_of(first, texts, lost) if parts is None and begins(first) and first.attachments else ()
     own = content_of(parts) if parts is not None else ()
     repeated = begins(first) and parts is not None
     read = paired(
-        ChatMessage("user", own, first.id)
-        if repeated and each is first
-        else _chat(each, texts, skills if each is first else (), conversation.id)
-        for each in spoken
+        ChatMessage("user", own, first.id) if repeated and each is first else _chat(each, texts) for each in spoken
     )
     whole = read.messages if repeated else (*own_message(own), *read.messages)
     old = {each.id for each in messages[:short]}
     brief = tuple(short_results(each) if each.id in old else each for each in whole) if short else whole
     parts = parts if own and whole and whole[0].content is own else None
-    failed = tuple(_failed(skill) for skill in skills if skill.failed is not None)
-    return PastTurn(first.id, brief, parts, read.dropped, failed, tuple(shortenings(whole, brief)))
+    return PastTurn(first.id, brief, parts, read.dropped, tuple(shortenings(whole, brief)))
 
 
 def own_message(content: tuple[Block, ...], message: MessageId | None = None) -> tuple[ChatMessage, ...]:
@@ -197,12 +180,9 @@ def last_rounds(messages: Sequence[ChatMessage], count: int) -> int:
 # -- filters --
 
 
-def _chat(message: Message, texts: Texts, skills: Iterable[Artifact] = (), fence: str = "") -> ChatMessage:
-    """The whole content of the message in the order that providers require, with its skills before its words."""
-    words = trimmed(texts(message.text_sha256)) if message.text_sha256 is not None else ""
-    text = BLANK_LINE.join(
-        filter(None, (*(block_or_placeholder(each, texts, fence=fence) for each in skills), words))
-    )
+def _chat(message: Message, texts: Texts) -> ChatMessage:
+    """The whole content of the message in the order that providers require."""
+    text = trimmed(texts(message.text_sha256)) if message.text_sha256 is not None else ""
     blocks = [
         Block("toolResult", texts(each.text_sha256), each.id, each.name, each.is_error, images=_images(each))
         for each in message.tool_results
@@ -335,7 +315,3 @@ def shortenings(before: Iterable[ChatMessage], after: Iterable[ChatMessage]) -> 
 
 def _filtered(id: str, kind: str, detail: str) -> ManifestEntry:  # noqa: A002
     return ManifestEntry("L4_STRIP", id, kind, "dropped", "filtered", detail=detail)
-
-
-def _failed(skill: Artifact) -> ManifestEntry:
-    return ManifestEntry("L4_STRIP", skill.id, skill.kind, "failed", "history", detail=skill.failed)

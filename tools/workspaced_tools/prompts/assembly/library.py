@@ -1,7 +1,7 @@
 """A turn's artifacts, each once, and the entries of the context library that are made of artifacts.
 
 The library holds the active note as a note; only its turn's block says that the note is active. It never holds
-artifacts of one turn (selected text, results of tools, skills) or images.
+artifacts of one turn (selected text, results of tools) or images.
 """
 
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ class LibraryIndex:
         blocks: the blocks of the entries made, by their sha256; they become blobs.
     """
 
-    def __init__(self, texts: Texts, fence: str = "") -> None:
+    def __init__(self, texts: Texts, fence: str) -> None:
         """`fence`: as in blocks.artifact_block."""
         self.blocks: dict[str, str] = {}
         self._texts = texts

@@ -22,7 +22,7 @@ from ..model.token_estimate import IMAGE_TOKENS, estimate_tokens
 from ..model.types import Artifact, Present, Provided, Texts
 from ..model.untrusted_text import escape_field
 from ..sources.environment import OTHER_VAULT, VAULT_IS_BACK
-from ..sources.inline_content import TOO_LARGE
+from ..sources.view_reader import TOO_LARGE
 from .layers import LayerBuilder, LayerEntry
 from .library import Item, attached_to, entry_of
 

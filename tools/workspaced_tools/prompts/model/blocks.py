@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import regex
 
-from .types import Artifact, Provided, Texts
+from .types import Artifact, Provided
 from .untrusted_text import RESERVED, escape_field, render_block, skeleton
 
 BLANK_LINE: Final = "\n\n"
@@ -53,13 +53,13 @@ _ABOVE: Final[dict[Above, dict[str, str]]] = {
 }
 
 
-def artifact_block(artifact: Artifact, text: str, *, above: Above = "nothing", fence: str = "") -> str:
+def artifact_block(artifact: Artifact, text: str, *, fence: str, above: Above = "nothing") -> str:
     """The artifact with its whole text, or with the changes to it.
 
     The result of a tool is called as the tool was, such as `localSearch`: by its title or its id, if one can be a
     block's name and does not read as that of another block or field.
 
-    `fence`, here and below: the conversation, if bodies keep their bytes (untrusted_text.py).
+    `fence`, here and below: the conversation.
     """
     fields = {"title": artifact.title or artifact.id}
     fields["path" if artifact.kind in _PATH_KINDS else "source"] = artifact.id
@@ -73,7 +73,7 @@ def artifact_block(artifact: Artifact, text: str, *, above: Above = "nothing", f
     return render_block(name, {**fields, **_ABOVE[above]}, text, fence=_fence_of(artifact, fence))
 
 
-def provider_block(provided: Provided, text: str, *, above: Above = "nothing", fence: str = "") -> str:
+def provider_block(provided: Provided, text: str, *, fence: str, above: Above = "nothing") -> str:
     """As `artifact_block`, of a pin."""
     path = {"path": provided.path} if provided.path is not None else {}
     fields = {"title": provided.id, "source": provided.kind, **path, **_ABOVE[above]}
@@ -83,25 +83,12 @@ def provider_block(provided: Provided, text: str, *, above: Above = "nothing", f
 
 def _fence_of(thing: Artifact | Provided, fence: str) -> str:
     revision = thing.revision if isinstance(thing, Artifact) else thing.text_sha256
-    return f"{fence}\n{thing.id}\n{revision}" if fence else ""
+    return f"{fence}\n{thing.id}\n{revision}"
 
 
 def _is_called(tool: str) -> bool:
     is_name = len(tool) <= _TOOL_NAME_CHARS_MAX and _CALLED.fullmatch(tool) is not None
     return is_name and skeleton(tool) not in _OURS_AS_READ
-
-
-def block_or_placeholder(artifact: Artifact, texts: Texts, *, fence: str) -> str:
-    """The artifact with its whole text, or a placeholder if it could not be read.
-
-    Raises:
-        NotRecorded: the artifact's text is not kept.
-    """
-    return (
-        unavailable(artifact)
-        if artifact.failed is not None
-        else artifact_block(artifact, texts(artifact.revision), fence=fence)
-    )
 
 
 def provider_gone(pin: str) -> str:

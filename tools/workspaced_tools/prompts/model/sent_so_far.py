@@ -122,7 +122,7 @@ class SentSoFar:
         return part
 
 
-_NEVER_LEFT_OUT: Final = frozenset({FRAME, "query", "instruction"})
+_NEVER_LEFT_OUT: Final = frozenset({FRAME, "query"})
 
 
 def stand_in(part: SentPart, *, in_library: bool) -> SentPart:

@@ -38,7 +38,7 @@ def key_of(kind: str, id: str, revision: str) -> Key:  # noqa: A002 (as in the s
 
 class SentPart(Wire, frozen=True):
     kind: str
-    """An ArtifactKind, PIN, CHANGES, `frame`, `query` or `instruction`."""
+    """An ArtifactKind, PIN, CHANGES, `frame` or `query`."""
     id: str
     text: str
     """Empty for an image's bytes, and where nothing had to be said."""

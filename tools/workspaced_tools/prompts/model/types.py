@@ -37,7 +37,7 @@ class Artifact(Wire, frozen=True):
     """ISO 8601 UTC; notes and files only."""
     bytes: int = 0
     media_type: str | None = None
-    """Set for an image, and for a pdf that the runtime sent as bytes."""
+    """An image's."""
     failed: str | None = None
     """Why it could not be read: a code such as NOTE_NOT_FOUND."""
     note: NoteId | None = None
@@ -133,7 +133,7 @@ class Turn(Wire, frozen=True):
     rebase: bool = False
     """Whether to compact now, because it was asked for."""
     lost: tuple[str, ...] = ()
-    """The sha256 of inline texts of earlier messages that are no longer kept: shown as unavailable."""
+    """The sha256 of earlier turns (`SentTurn`) that are no longer kept: their words stand alone."""
 
     @property
     def fence(self) -> str:

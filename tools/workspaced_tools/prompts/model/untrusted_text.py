@@ -3,12 +3,11 @@ r"""Untrusted text in prompts: blocks that nothing written in a note can close.
 A prompt is one string, so a block ends at its closing delimiter, and a note may contain that very text. Only this
 module puts note text into a block, in one of two ways.
 
-With a fence the body keeps all its bytes, so that an agent finds what it looks for. If it holds a text that reads
-as the closing of a block, the names of the block's own tags end in `-` and hexadecimal digits that the body does
-not contain and that its author cannot know beforehand.
+A body keeps all its bytes, so that an agent finds what it looks for. If it holds a text that reads as the closing
+of a block, the names of the block's own tags end in `-` and hexadecimal digits, its fence, which the body does not
+contain and its author cannot know beforehand.
 
-Without a fence, as in titles and paths, the text changes
-in two ways, and both have an inverse:
+Where there is no fence, as around titles and paths, a text changes in two ways, and both have an inverse:
 
 - Invisible characters become visible escapes such as `\u{202e}`: control characters (ANSI), bidi controls, tag
   characters, zero-width and other ignorable characters. Some stay where ordinary writing needs them: joiners
@@ -18,9 +17,8 @@ in two ways, and both have an inverse:
   `\u{3c}/note_context>`. The match is lenient because models read leniently: case, accents, blanks, width,
   look-alikes, entities and escapes make no difference. HTML and other markup stays as it is.
 
-A body can close neither its own block, whatever its name, nor one whose name is in RESERVED or has an underscore.
-A block around it of another name must be given as `outer`. Everything is pure and linear in the length of the
-text.
+Neither can close its own block, whatever its name, nor one whose name is in RESERVED or has an underscore.
+Everything is pure and linear in the length of the text.
 """
 
 import html
@@ -36,7 +34,7 @@ RESERVED: Final = frozenset(
     {
         *("active_note", "note_context", "selected_text", "tool_result"),
         *("assistant", "attachment", "citation", "content", "context", "dataview", "document", "documents"),
-        *("file", "folder", "human", "image", "instruction", "instructions", "mtime", "path", "pdf", "skill"),
+        *("file", "folder", "human", "image", "instruction", "instructions", "mtime", "path", "pdf"),
         *("source", "summary", "system", "tag", "title", "url", "user"),
     }
 )
@@ -87,49 +85,40 @@ _MARKS: Final = regex.compile(r"[\p{M}\W_]+")
 _CONNECTORS: Final = regex.compile(r"\p{Pc}")
 _LOOK_ALIKE: Final = str.maketrans("асеорхуіјѕԁтнкмвոαοεινρτυχκσı", "aceopxyijsdthkmbnaoeivptuxkci")
 """Letters as NFKD and case folding leave them: of ϲ they make σ."""
-_XML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-_XML_CHARS: Final = str.maketrans(_XML)
+_XML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
 
-def render_block(
-    name: str, fields: Mapping[str, str], body: str, *, outer: tuple[str, ...] = (), fence: str = ""
-) -> str:
+def render_block(name: str, fields: Mapping[str, str], body: str, *, fence: str) -> str:
     """A block called `name`: a line for each field, then the body in `<content>`.
 
-    Whatever the title, path or body contains, the block has its closing delimiter once, as its last line. Without
-    a fence the body keeps its bytes except for the changes that the module's docstring names; `unescape_body`
-    restores the body, and `unescape_field` a field.
+    Whatever the title, path or body contains, the block has its closing delimiter once, as its last line.
 
     Args:
-        outer: names of blocks around this one, which it can neither open nor close.
-        fence: a text that nobody who writes the body knows; empty: the body is escaped.
+        fence: a text that nobody who writes the body knows.
     """
     names = (name, *fields)
-    for each in (name, *outer):
-        if not _BLOCK_NAME.fullmatch(each):
-            raise ValueError(f"Expected a name of letters, digits, `_` and `-`, got {each!r}.")
+    if not _BLOCK_NAME.fullmatch(name):
+        raise ValueError(f"Expected a name of letters, digits, `_` and `-`, got {name!r}.")
     for each in fields:
         if not _NAME.fullmatch(each) or not ("_" in each or each in RESERVED):
             raise ValueError(f"Expected a name of RESERVED or with an underscore, got {each!r}.")
     if "content" in fields:
         raise ValueError("Expected the body's text as `body`, got a field `content`.")
-    shown = {field: escape_field(value, names=names, outer=outer) for field, value in fields.items()}
-    lines = [f"<{field}>{value}</{field}>" for field, value in shown.items()]
-    end = _fence_for(body, names, outer, fence) if fence else ""
-    body = body if fence else escape_body(body, names=names, blocks=outer)
+    lines = [f"<{field}>{escape_field(value, names=names)}</{field}>" for field, value in fields.items()]
+    end = _fence_for(body, names, fence)
     return "\n".join([f"<{name}{end}>", *lines, f"<content{end}>", body, f"</content{end}>", f"</{name}{end}>"])
 
 
-def _fence_for(body: str, names: tuple[str, ...], outer: tuple[str, ...], fence: str) -> str:
+def _fence_for(body: str, names: tuple[str, ...], fence: str) -> str:
     """What the names of a block's tags end in; nothing if the body holds nothing that reads as one of them."""
-    if not any(map(_is_harmful(names, outer), _DELIMITER.finditer(show_invisible(body)))):
+    if not any(map(_is_harmful(names), _DELIMITER.finditer(show_invisible(body)))):
         return ""
     digits = sha256(fence.encode()).hexdigest()
     for length in range(_FENCE_DIGITS, len(digits) + 1, _FENCE_DIGITS):
         end = f"-{digits[:length]}"
         if end not in body:
             return end
-    return _fence_for(body, names, outer, digits)
+    return _fence_for(body, names, digits)
 
 
 def escape_body(text: str, *, names: tuple[str, ...] = (), blocks: tuple[str, ...] = ()) -> str:
@@ -145,27 +134,15 @@ def escape_body(text: str, *, names: tuple[str, ...] = (), blocks: tuple[str, ..
     return _DELIMITER.sub(broken, show_invisible(text))
 
 
-def unescape_body(text: str) -> str:
-    """The inverse of `escape_body`."""
-    return _SHOWN.sub(lambda shown: chr(int(shown[1], 16)), text)
-
-
-def escape_field(text: str, *, names: tuple[str, ...] = (), outer: tuple[str, ...] = ()) -> str:
+def escape_field(text: str, *, names: tuple[str, ...] = ()) -> str:
     """Escapes `text` for a title, path or attribute: one line, with `&`, `<`, `>` and `"` as XML entities.
 
-    `names`: as in `escape_body`; `outer`: as in `render_block`.
+    `names`: as in `escape_body`.
     """
-    seen = escape_body(text, names=names, blocks=outer).translate(_XML_CHARS)
+    seen = escape_body(text, names=names).translate(_XML)
     for sign in "\n\r\t":
         seen = seen.replace(sign, _shown(sign))
     return seen
-
-
-def unescape_field(text: str) -> str:
-    """The inverse of `escape_field`."""
-    for sign, entity in reversed(_XML.items()):
-        text = text.replace(entity, sign)
-    return unescape_body(text)
 
 
 def show_invisible(text: str) -> str:
@@ -177,9 +154,9 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and "\\u{" not in text and text.replace("\n", "").replace("\t", "").isprintable()
 
 
-def _is_harmful(names: tuple[str, ...], outer: tuple[str, ...]) -> "Callable[[regex.Match[str]], bool]":
+def _is_harmful(names: tuple[str, ...], blocks: tuple[str, ...] = ()) -> "Callable[[regex.Match[str]], bool]":
     """Returns whether a match of _DELIMITER reads as one that a body must not have."""
-    opening, closing = _skeletons(names, outer)
+    opening, closing = _skeletons(names, blocks)
 
     def is_harmful(less: "regex.Match[str]") -> bool:
         name = less["name"]
@@ -191,10 +168,10 @@ def _is_harmful(names: tuple[str, ...], outer: tuple[str, ...]) -> "Callable[[re
 
 
 @lru_cache(maxsize=64)
-def _skeletons(names: tuple[str, ...], outer: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _skeletons(names: tuple[str, ...], blocks: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Skeletons of the names that a body may not open, and of those that it may not close."""
-    opening = {*(each for each in RESERVED if "_" in each), *names[:1], *outer}
-    return tuple(map(skeleton, opening)), tuple(map(skeleton, RESERVED | {*names, *outer}))
+    opening = {*(each for each in RESERVED if "_" in each), *names[:1], *blocks}
+    return tuple(map(skeleton, opening)), tuple(map(skeleton, RESERVED | {*names, *blocks}))
 
 
 def _shown(sign: str) -> str:

@@ -23,8 +23,8 @@ from ...ports.view import View
 from ...tools.note_answers import file_time, served_vault
 from ..model.note_names import notes_of, then_and_now
 from ..model.types import Artifact
-from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
-from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable
+from .artifacts import distinct, named
+from .view_reader import IMAGE_NOT_READ, NO_SELECTION, NOT_GIVEN, TOO_LARGE, TOO_MANY, Reading, Unavailable
 
 _NOTHING: Final = {"active_note": NoActiveNote.code, "selected_text": NO_SELECTION}
 """What becomes of an attachment that the daemon resolved to a note which does not exist for the client: as if
@@ -192,10 +192,7 @@ def _inline(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     sha256 = attachment.text_sha256
     if sha256 is None:
         raise Unavailable(NOT_GIVEN)
-    artifact = named(attachment)
-    # Later turns read a skill again.
-    text = reading.inline_text(sha256) if attachment.kind == "skill" else reading.texts(sha256)
-    yield replace(artifact, revision=sha256, bytes=len(text.encode()))
+    yield replace(named(attachment), revision=sha256, bytes=len(reading.texts(sha256).encode()))
 
 
 def _image(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:

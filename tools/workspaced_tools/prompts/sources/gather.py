@@ -37,7 +37,6 @@ from ..model.turn_window import begins
 from ..model.types import TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
 from .attachments import ExplicitNotes, artifact_of, attached
 from .environment import OTHER_VAULT, other_vault
-from .inline_content import lost_of
 from .pinned import provide
 from .view_reader import Keep, Reading, Unavailable
 
@@ -79,9 +78,7 @@ def gather(
     kept = kept or KeptTurns()
     reading = _reading(conversation, view, requested, texts, keep, calibration)
     begin, is_chat = turn_of(conversation, message), pipeline == "chat"
-    lost = lost_of(conversation, message, texts, with_turn=not is_chat)
-    if is_chat:
-        lost = (*lost, *lost_turns(conversation, begin, texts, kept))
+    lost = lost_turns(conversation, begin, texts, kept) if is_chat else ()
     rebase = rebase and is_chat
     if (
         begin != message

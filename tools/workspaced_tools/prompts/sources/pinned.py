@@ -26,7 +26,7 @@ from ..model.blocks import BLANK_LINE, artifact_block
 from ..model.token_estimate import estimate_tokens
 from ..model.types import Artifact, Provided
 from .environment import file_line
-from .view_reader import Reading, Unavailable
+from .view_reader import Reading, Unavailable, checked
 
 OTHERS: Final = "Not shown for want of room:"
 
@@ -82,7 +82,7 @@ class _Found(msgspec.Struct, frozen=True):
 def _text(pin: ContextPinned, reading: Reading) -> _Found:
     if pin.text_sha256 is None:
         raise ArgumentInvalid("A pin of kind text has a text", hint="Pin it again with one.")
-    return _Found(pin.text_sha256 if reading.inline_text(pin.text_sha256) else None)
+    return _Found(pin.text_sha256 if checked(reading.texts(pin.text_sha256)) else None)
 
 
 def _note(pin: ContextPinned, reading: Reading) -> _Found:

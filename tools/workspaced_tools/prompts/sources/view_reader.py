@@ -4,7 +4,7 @@ Everything is read through the calling client's `View`. So a note that the share
 here, and a client that may see names only gets no text. A text becomes a blob as soon as it is read; only its
 sha256 stays.
 
-A code says why something cannot be shown: the code of an error, one of inline_content.py, or one of these.
+A code says why something cannot be shown: the code of an error, one of artifacts.py, or one of these.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,6 @@ from ...ports.view import View
 from ...tools.note_answers import note_or_error, served_vault
 from ...tools.read_note import only_note
 from ..model.types import Texts
-from .inline_content import TOO_LARGE
 
 Keep = Callable[[bytes], str]
 """Stores a text, or the bytes of an image, as a blob and returns its sha256."""
@@ -35,6 +34,10 @@ NO_SELECTION: Final = "NO_SELECTION"
 """Nothing is selected, or the selection is not the attached one."""
 IMAGE_NOT_READ: Final = "IMAGE_NOT_READ"
 """The image was not sent as a data URI."""
+NOT_GIVEN: Final = "NOT_GIVEN"
+"""Only the runtime has the text, and it sent none."""
+TOO_LARGE: Final = "TOO_LARGE"
+"""Longer than ATTACHED_CHARS_MAX, or than ATTACHED_IMAGE_BYTES_MAX."""
 TOO_MANY: Final = "TOO_MANY"
 """The rest of a folder, of a tag, or of a note's images."""
 
@@ -57,7 +60,7 @@ class Reading:
         keep: Keep,
         vault: VaultId | None,
         *,
-        fence: str = "",
+        fence: str,
         pinned_tokens: int = 0,
         requested: "Reading | None" = None,
         is_explicit: Callable[[NoteId], bool] = lambda _note: False,
@@ -147,15 +150,6 @@ class Reading:
         if len(note.source) > ATTACHED_CHARS_MAX:  # bytes; no copy for most notes
             checked(note.text)
         return self.keep(note.source)
-
-    def inline_text(self, sha256: str) -> str:
-        """A text that the runtime sent.
-
-        Raises:
-            NotRecorded: the text is not kept.
-            Unavailable: the text is too long.
-        """
-        return checked(self.texts(sha256))
 
     def shows(self, notes: Iterable[NoteId]) -> bool:
         """Whether the client may still see these notes, under these names or under their present ones."""
