@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from support.profiles import examples
 from support.random_conversations import NamedTalk, talks
 
-from workspaced_events.ids import MessageId
 from workspaced_tools.errors import BudgetExceeded
 from workspaced_tools.prompts.assembly.budget import Parts, fit
 from workspaced_tools.prompts.assembly.history import Past, history_of, last_rounds, paired
-from workspaced_tools.prompts.model.token_estimate import IMAGE_TOKENS, Estimator
-from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
+from workspaced_tools.prompts.model.token_estimate import Estimator
+from workspaced_tools.prompts.model.types import ChatMessage, Policy
 
 PLAIN = Estimator(1.0)
 POLICY = Policy()
@@ -46,7 +45,7 @@ def history(*found: int, words: int = 10) -> tuple[ChatMessage, ...]:
     for number, each in enumerate(found):
         talk.turn(f"t{number}", tokens(words), tokens(each) if each else None)
     end = talk.say("end", "user", "go on")
-    messages: tuple[ChatMessage, ...] = history_of(talk.now, end, talk.texts).messages
+    messages: tuple[ChatMessage, ...] = history_of(talk.now, end, talk.texts, POLICY).messages
     return messages
 
 
@@ -59,7 +58,7 @@ policies = st.builds(Policy, keep_rounds=st.integers(0, 4), slide_to=st.sampled_
 @given(st.data())
 def test_a_prompt_fits_or_is_refused_and_the_last_rounds_are_never_touched(data: st.DataObject) -> None:
     talk = data.draw(talks())
-    past = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
+    past = history_of(talk.now, list(talk.now.messages)[-1], talk.texts, POLICY).messages
     policy = data.draw(policies)
     limit, fixed = data.draw(st.integers(0, 3_000)), data.draw(st.integers(0, 1_000))
     estimator = Estimator(data.draw(st.sampled_from([0.5, 1.0, 1.3])))
@@ -100,19 +99,6 @@ def test_old_results_go_first_and_all_at_once() -> None:
     assert results(fitted.messages) == [note, tokens(3), note, *[tokens(500)] * 3]
     assert (ids(fitted.messages), len(fitted.dropped)) == (ids(past), 2)
     assert {(each.kind, each.state, each.why) for each in fitted.dropped} == {("tool_result", "elided", "budget")}
-
-
-def test_then_old_images() -> None:
-    image = Block("image", blob="0" * 64, media_type="image/png")
-    past = [ChatMessage("user", (Block("text", f"look {n}"), image), MessageId(f"m{n}")) for n in range(5)]
-    fitted = fit(parts(past), size(past) - 1, POLICY, PLAIN)
-    shown = [message.content[1].text for message in fitted.messages]
-    assert shown == ["[image elided]", "[image elided]", None, None, None]
-    assert size(fitted.messages) < 3 * IMAGE_TOKENS + 100
-    assert {(each.kind, each.state) for each in fitted.dropped} == {("image", "elided")}
-    with_results = (*history(500, 0, 0, 0), *past)
-    fewer = fit(parts(with_results), size(with_results) - 400, POLICY, PLAIN)
-    assert [each.kind for each in fewer.dropped] == ["tool_result"]
 
 
 def test_then_the_oldest_rounds_in_one_step_down_to_half() -> None:

@@ -67,13 +67,6 @@ def test_a_time_that_no_calendar_has_is_none() -> None:
     assert file_time(10**30) is None and file_time(-(10**30)) is None
 
 
-def test_a_note_has_no_text_of_its_own(world: Any) -> None:
-    world.says(*(world.attachment(kind, "work", "given") for kind in ("note", "active_note", "folder", "tag")))
-    turn = world.gather()
-    assert codes(turn) == ["INVALID_ARGUMENT"] * 4
-    assert [each.id for each in turn.artifacts] == ["work", "work", "work/", "#work"]
-
-
 # -- folders and tags --
 
 
@@ -475,13 +468,10 @@ def test_a_name_stays_in_its_line(make_world: Any, path: str, title: str) -> Non
 @pytest.mark.parametrize(
     ("pin", "code"),
     [
-        (pinned("p", "text"), "INVALID_ARGUMENT"),
         (pinned("p", "text", text_sha256="0" * 64), "NOT_RECORDED"),
-        (pinned("p", "note"), "INVALID_ARGUMENT"),
         (pinned("p", "note", NoteId("none.md")), "NOTE_NOT_FOUND"),
         (pinned("p", "note", NoteId("Twin")), "AMBIGUOUS_REFERENCE"),
         (pinned("p", "note", NoteId("../x.md")), "OUTSIDE_VAULT"),
-        (pinned("p", "folder"), "INVALID_ARGUMENT"),
         (pinned("p", "linked-files", NoteId("none.md")), "NOTE_NOT_FOUND"),
     ],
 )

@@ -21,8 +21,8 @@ from workspaced_events.schema.catalogue import Event, PromptAssembled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.audit.rebuild import checked
-from workspaced_tools.prompts.audit.sent_prompts import manifest_of, read_prompt_history, rebuild_prompts
-from workspaced_tools.prompts.model.stored_texts import inputs_of, texts_in
+from workspaced_tools.prompts.audit.sent_prompts import read_prompt_history, rebuild_prompts
+from workspaced_tools.prompts.model.stored_texts import inputs_of, manifest_of_prompt, texts_in
 from workspaced_tools.replay.verify import Outcome, Rebuilt, Verified, verify
 
 NOTES = {"a.md": "# Alpha\n\nThe first.\n", "b.md": "# Beta\n\nThe second.\n", "work/plan.md": "# Plan\n"}
@@ -109,7 +109,8 @@ def test_one_prompt_is_made_again_by_its_message(log: Log) -> None:
     last, first = rebuild_prompts(source, sent)
     assert (last.differs, first.differs) == (None, None)
     assert first.made.envelope.message_id == "m1" and last.made.envelope.messages[-1].role == "user"
-    assert manifest_of(source, sent[1]) == first.made.envelope.manifest
+    kept = manifest_of_prompt(sent[1].data.manifest_sha256, texts_in(source.blob))
+    assert kept == first.made.envelope.manifest
 
 
 def test_what_the_log_does_not_hold_is_said_to_be_missing(log: Log) -> None:

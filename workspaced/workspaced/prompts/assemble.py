@@ -4,7 +4,7 @@ A prompt names no note that was known to be withheld when it was assembled. If n
 since the last prompt, the answer is that prompt, and nothing is recorded.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -90,12 +90,10 @@ class Attempt(NamedTuple):
         return self.actions
 
 
-Make = Callable[[Conversation, View, WithheldNotes], Attempt]
-"""What an attempt records of a conversation and a view of the vault; on a worker thread."""
-
-
-async def record_attempt(service: Service, name: str, make: "Make", caller: str) -> tuple[Attempt, int | None]:
-    """The result of `make` and the sequence of its last event; None if there was nothing to record.
+async def _recorded(
+    service: Service, params: p.Assemble, template: Template | None, caller: str
+) -> tuple[Attempt, int | None]:
+    """The prompt and the sequence of its last event; None if there was nothing to record.
 
     The writer checks at the moment of appending that the conversation has not changed since it was read; if it
     has, all is made again. Notes that are withheld at present first leave the conversation's library and turns,
@@ -107,9 +105,9 @@ async def record_attempt(service: Service, name: str, make: "Make", caller: str)
     """
     changed: ConversationChanged | None = None
     for _ in range(ASSEMBLE_ATTEMPTS_MAX):
-        made = await with_conversation_view(
-            service, known(service.tail.state, name), partial(_attempt, service, name, make), caller
-        )
+        conversation = known(service.tail.state, params.conversation)
+        make = partial(_attempt, service, params, template)
+        made = await with_conversation_view(service, conversation, make, caller)
         if not made.actions:
             return made, None
         try:
@@ -127,14 +125,16 @@ async def record_attempt(service: Service, name: str, make: "Make", caller: str)
 # -- on a worker thread --
 
 
-def _attempt(service: Service, name: str, make: "Make", view: View, withheld_notes: WithheldNotes) -> Attempt:
-    """Removes withheld notes from library and turns if they show any, else calls `make`."""
-    conversation = known(view.state, name)
+def _attempt(
+    service: Service, params: p.Assemble, template: Template | None, view: View, withheld_notes: WithheldNotes
+) -> Attempt:
+    """Removes withheld notes from library and turns if they show any, else makes the prompt."""
+    conversation = known(view.state, params.conversation)
     turns = _turns_of(conversation, service)
     withheld_notes.refresh(conversation.library, turns.values())
     if (compaction := _without_withheld(conversation, turns, withheld_notes)) is not None:
         return Attempt(conversation, [action(compaction, conversation)], only_compacted=True)
-    return make(conversation, view, withheld_notes)
+    return _prompt(service, params, template, conversation, view, withheld_notes)
 
 
 def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, SentTurn]:
@@ -200,8 +200,7 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
     template = None
     if params.shape is not None:
         template = await service.threads.run(template_named, params.shape, service.templates)
-    make = partial(_prompt, service, params, template)
-    made, seq = await record_attempt(service, params.conversation, make, caller)
+    made, seq = await _recorded(service, params, template, caller)
     assert made.envelope is not None
     if seq is None:
         last = made.conversation.last_prompt(params.pipeline)

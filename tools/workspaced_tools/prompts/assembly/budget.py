@@ -18,12 +18,10 @@ from ...limits import ECHO_CHARS_MAX
 from ...ports.manifest import ManifestEntry
 from ..model.token_estimate import Estimator
 from ..model.types import ChatMessage, Policy
-from .history import Past, last_rounds, paired, rounds, short_images, short_results, shortenings
+from .history import Past, last_rounds, paired, rounds, short_results, shortenings
 
 LARGEST_NAMED_MAX: Final = 3
 _ARTIFACT_KINDS: Final = frozenset(get_args(ArtifactKind))
-SHORTEN: Final = (short_results, short_images)
-"""Applied to old messages in this order before any message is left out."""
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -43,8 +41,9 @@ class Parts(msgspec.Struct, frozen=True):
 
 
 def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator) -> Past:
-    """The history that fits into `limit` tokens: old results of tools go first, then old images, then the oldest
-    rounds. Entries are without tokens, since what they tell of is not in the prompt.
+    """The history that fits into `limit` tokens: old results of tools go first, then the oldest rounds.
+
+    Entries are without tokens, since what they tell of is not in the prompt.
 
     Raises:
         BudgetExceeded: the parts that are never touched exceed the limit.
@@ -53,10 +52,9 @@ def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator) -> Past:
     room = limit - beside
     history, old = parts.history, last_rounds(parts.history, policy.keep_rounds)
     sizes = _sizes(history, estimator)
-    for shorten in SHORTEN:
-        if sum(sizes) > room:
-            history = (*map(shorten, history[:old]), *history[old:])
-            sizes = _sizes(history, estimator)
+    if sum(sizes) > room:
+        history = (*map(short_results, history[:old]), *history[old:])
+        sizes = _sizes(history, estimator)
     gone = _rounds_to_leave_out(history[:old], sizes, policy.slide_to * limit - beside) if sum(sizes) > room else 0
     kept = paired(history[gone:])
     entries = (

@@ -25,10 +25,8 @@ from ..model.token_estimate import block_seed
 from ..model.turn_window import begins, turns_in, window_of
 from ..model.types import Block, ChatMessage, Policy, Texts
 
-IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
 """A tool's result of at most this size is not replaced by a note, so notes themselves are not either."""
-POLICY: Final = Policy()
 
 
 class PastTurn(NamedTuple):
@@ -58,7 +56,7 @@ def history_of(
     conversation: Conversation,
     message: MessageId,
     texts: Texts,
-    policy: Policy = POLICY,
+    policy: Policy,
     sent_so_far: SentSoFar | None = None,
     kept: KeptTurns | None = None,
 ) -> Past:
@@ -281,12 +279,6 @@ def _objection(block: Block, allowed: str, left: set[str | None]) -> str | None:
 def short_results(message: ChatMessage) -> ChatMessage:
     """Replaces the text of each tool result longer than NOTE_TOKENS_MAX by a note; calls keep their results."""
     return replace(message, content=tuple(map(_short_result, message.content)))
-
-
-def short_images(message: ChatMessage) -> ChatMessage:
-    """Replaces each image by a note."""
-    content = (Block("text", IMAGE_ELIDED) if block.type == "image" else block for block in message.content)
-    return replace(message, content=tuple(content))
 
 
 def _short_result(block: Block) -> Block:

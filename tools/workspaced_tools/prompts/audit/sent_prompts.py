@@ -12,8 +12,7 @@ from workspaced_events.replay.position import feed_until
 from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled
 
-from ...ports.manifest import Manifest
-from ..model.stored_texts import manifest_of_prompt, texts_in
+from ..model.stored_texts import texts_in
 from ..model.types import Assembled
 from .overlaid_chats import OverlaidChats
 from .rebuild import Versions, checked, first_difference, rebuild
@@ -141,16 +140,6 @@ def rebuild_prompts(source: Source, wanted: Sequence[SentPrompt]) -> list[Rebuil
         made = rebuild(sent.data, conversation, texts)
         found.append(RebuiltPrompt(sent, conversation, made, first_difference(sent.data, made, conversation)))
     return found
-
-
-def manifest_of(source: Source, sent: SentPrompt) -> Manifest:
-    """The manifest that was written with the prompt.
-
-    Raises:
-        NotRecorded: the blob is not kept.
-        LogDamaged: the blob holds something else.
-    """
-    return manifest_of_prompt(sent.data.manifest_sha256, texts_in(source.blob))
 
 
 def _conversations_then(source: Source, wanted: Sequence[SentPrompt]) -> dict[int, Conversation | None]:

@@ -13,7 +13,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import ArtifactKind, Attachment, AttachmentKind
 
-from ...errors import ArgumentInvalid, NoActiveNote, NoteNotFound
+from ...errors import NoActiveNote, NoteNotFound
 from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, MEMBERS_ATTACHED_MAX
 from ...notes.images.types import decoded
 from ...notes.note import Note, NoteFailure
@@ -67,13 +67,11 @@ def _may_be_named(attachment: Attachment, reading: Reading) -> bool:
 
 
 def _note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
-    _check_no_text(attachment)
     yield artifact_of("note", reading.note(attachment.id), reading)
 
 
 def _active_note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     """The note of that id, which was active when the message was written; without an id the active note."""
-    _check_no_text(attachment)
     if attachment.resolved and not attachment.id:
         raise NoActiveNote("No note was active", hint="Open a note.")
     note = reading.note(attachment.id or reading.active())
@@ -109,13 +107,11 @@ def _last_name(path: str) -> str:
 
 
 def _folder(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
-    _check_no_text(attachment)
     folder = attachment.id.strip("/")
     yield from _members(folder, None, f"{folder}/", reading)
 
 
 def _tag(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
-    _check_no_text(attachment)
     tag = attachment.id.strip().removeprefix("#").rstrip("/")
     yield from _members(None, tag, f"#{tag}", reading)
 
@@ -174,15 +170,6 @@ def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifac
 def _note_of(attached: str) -> NoteId:
     """The note of an id that the daemon filled in: its path, or the place of a selection in it."""
     return NoteId(_PLACE.sub("", attached))
-
-
-def _check_no_text(attachment: Attachment) -> None:
-    """
-    Raises:
-        ArgumentInvalid: the attachment has a text of its own, which would be ignored.
-    """
-    if attachment.text_sha256 is not None:
-        raise ArgumentInvalid("What a note holds is read from the vault", hint="Attach a text as kind file.")
 
 
 # -- inline, from the runtime --

@@ -15,7 +15,6 @@ from workspaced_events.ids import NoteId, note_id
 from workspaced_events.projections.workspace_fold import visible_tabs
 from workspaced_events.schema.catalogue import ContextPinned, ProviderKind
 
-from ...errors import ArgumentInvalid
 from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
 from ...notes.note import Note
 from ...ports.asking import VaultPort
@@ -80,21 +79,18 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 def _text(pin: ContextPinned, reading: Reading) -> _Found:
-    if pin.text_sha256 is None:
-        raise ArgumentInvalid("A pin of kind text has a text", hint="Pin it again with one.")
+    assert pin.text_sha256 is not None, "checked"
     return _Found(pin.text_sha256 if checked(reading.texts(pin.text_sha256)) else None)
 
 
 def _note(pin: ContextPinned, reading: Reading) -> _Found:
-    if pin.path is None:
-        raise ArgumentInvalid("A pin of kind note has a path", hint="Pin it again with one.")
+    assert pin.path is not None, "checked"
     note = reading.note(pin.path)
     return _Found(reading.keep_note(note) if note.source else None, [note.id])
 
 
 def _folder(pin: ContextPinned, reading: Reading) -> _Found:
-    if pin.folder is None:
-        raise ArgumentInvalid("A pin of kind folder has a folder", hint="Pin it again with one; '' is the vault.")
+    assert pin.folder is not None, "checked"
     vault, _ = reading.names()
     found = vault.ask(Members(pin.folder.strip("/"), None, PROVIDED_NOTES_MAX))
     return _listed(reading, [("", found.notes)], found.total - len(found.notes))

@@ -15,10 +15,10 @@ from workspaced_tools.prompts.audit.sent_prompts import (
     PromptHistory,
     RebuiltPrompt,
     SentPrompt,
-    manifest_of,
     read_prompt_history,
     rebuild_prompts,
 )
+from workspaced_tools.prompts.model.stored_texts import manifest_of_prompt, texts_in
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
 from ...terminal.daemon import ask
@@ -211,7 +211,8 @@ def show_command(
             return 0
         sent = history.sent(about, message, prompt)
         if form == "manifest":
-            output(manifest_of(source, sent), lambda manifest: _print_manifest(sent, manifest))
+            manifest = manifest_of_prompt(sent.data.manifest_sha256, texts_in(source.blob))
+            output(manifest, lambda manifest: _print_manifest(sent, manifest))
             return 0
         [rebuilt] = rebuild_prompts(source, [sent])
         if body is not None:
