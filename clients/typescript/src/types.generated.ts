@@ -599,7 +599,7 @@ export interface MessageAddedEvent {
   readonly data: {
     readonly conversation: string;
     readonly message: string;
-    readonly role: "assistant" | "system" | "user";
+    readonly role: "assistant" | "user";
     /** (pattern ^[0-9a-f]{64}$) */
     readonly textSha256?: string | null;
     readonly attachments?: ReadonlyArray<{
@@ -665,7 +665,7 @@ export interface MessageReplacedEvent {
   readonly data: {
     readonly conversation: string;
     readonly message: string;
-    readonly role: "assistant" | "system" | "user";
+    readonly role: "assistant" | "user";
     /** (pattern ^[0-9a-f]{64}$) */
     readonly textSha256?: string | null;
     readonly attachments?: ReadonlyArray<{
@@ -1429,7 +1429,7 @@ export interface ContextMessageParams {
   readonly conversation: string;
   /** (maxItems 200) */
   readonly messages?: ReadonlyArray<{
-    readonly role: "assistant" | "system" | "user";
+    readonly role: "assistant" | "user";
     /** (minLength 1, maxLength 128) */
     readonly id?: string | null;
     readonly text?: string | null;

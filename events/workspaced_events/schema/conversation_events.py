@@ -10,7 +10,7 @@ from .registry import Data, Entry, Number, Redact, Sha256
 
 _entry: Final = partial(Entry, lane="prompts", changes_state=False, names_texts=True, erased="parts")
 Text = Annotated[str, Redact.CONTENT]
-Role = Literal["user", "assistant", "system"]
+Role = Literal["user", "assistant"]
 ArtifactKind = Literal[
     "note", "active_note", "url", "selected_text", "tool_result", "image", "pdf", "file", "dataview"
 ]

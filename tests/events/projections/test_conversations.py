@@ -238,7 +238,7 @@ results = st.sampled_from([(), (c.ToolResult("call", "get_note", SHA[2]),)])
 message_data: dict[str, Any] = {
     "conversation": talks,
     "message": messages,
-    "role": st.sampled_from(["user", "assistant", "system"]),
+    "role": st.sampled_from(["user", "assistant"]),
     "text_sha256": st.none() | st.just(SHA[1]),
     "attachments": attached,
     "tool_results": results,

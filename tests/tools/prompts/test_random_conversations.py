@@ -160,18 +160,16 @@ class Talk:
 
     def say_oddly(self, n: int, m: int) -> None:
         """What runtimes say that no provider would take."""
-        match n % 5:
+        match n % 4:
             case 0:
                 self.chat.results((f"nobody-{m}", "A result without its call."))
             case 1:
                 self.chat.answer(None, f"late-{m}")
             case 2:
-                self.chat.message("system", "A system message in the history.")
-            case 3:
                 self.chat.answer(" \n\t")
             case _:
                 self.chat.say("", *self.attachments(n, m))
-        if n % 5 != 1:
+        if n % 4 != 1:
             self.prompt()
 
     def edit(self, n: int, m: int) -> None:

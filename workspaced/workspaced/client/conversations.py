@@ -66,7 +66,7 @@ class Message(TypedDict, total=False):
     `textSha256`, here and in parts, names a text that `upload` of the client sent before.
     """
 
-    role: Literal["user", "assistant", "system"]
+    role: Literal["user", "assistant"]
     id: str
     text: str
     textSha256: str

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NOT_KEPT: Final = "[Text not kept]"
 """Replaces a text that was forgotten."""
-_LIKE_HEADING: Final = re.compile(r"^(\\*\*\*(user|assistant|system|summary)\*\*)", re.MULTILINE)
+_LIKE_HEADING: Final = re.compile(r"^(\\*\*\*(user|assistant|summary)\*\*)", re.MULTILINE)
 
 
 async def export(service: "Service", params: p.Named, caller: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ with all messages that follow it; messages before the first round count as a rou
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, takewhile
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -82,8 +82,7 @@ def history_of(
         parts = sent_so_far.turns.get(first.id) if sent_so_far is not None else None
         turns.append(kept.of("past", first.id, make, tuple(messages), parts, old))
         short -= old
-    systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
-    dropped = [*window.dropped, *systems]
+    dropped = list(window.dropped)
     for entries in ("dropped", "shortened"):
         dropped += chain.from_iterable(getattr(turn, entries) for turn in turns)
     shown = tuple(chain.from_iterable(turn.messages for turn in turns))
@@ -102,11 +101,12 @@ def _past_turn(
 
     A call and its result are of one turn: a message that brings results never begins one.
     """
-    first, spoken = messages[0], [each for each in messages if each.role != "system"]
+    first = messages[0]
     own = content_of(parts) if parts is not None else ()
     repeated = begins(first) and parts is not None
     read = paired(
-        ChatMessage("user", own, first.id) if repeated and each is first else _chat(each, texts) for each in spoken
+        ChatMessage("user", own, first.id) if repeated and each is first else _chat(each, texts)
+        for each in messages
     )
     whole = read.messages if repeated else (*own_message(own), *read.messages)
     old = {each.id for each in messages[:short]}
@@ -150,10 +150,7 @@ def continuation_of(conversation: Conversation, message: MessageId, texts: Texts
     ids = list(conversation.messages)
     turn = turn_of(conversation, message)
     begin = ids.index(turn) + begins(conversation.messages[turn])
-    since = [conversation.messages[each] for each in ids[begin : ids.index(message) + 1]]
-    read = paired(_chat(each, texts) for each in since if each.role != "system")
-    systems = [_filtered(each.id, "message", "system role") for each in since if each.role == "system"]
-    return Past(read.messages, (*systems, *read.dropped))
+    return paired(_chat(conversation.messages[each], texts) for each in ids[begin : ids.index(message) + 1])
 
 
 # -- rounds --
@@ -191,8 +188,7 @@ def _chat(message: Message, texts: Texts) -> ChatMessage:
     ]
     blocks += [Block("text", text)] if text else []
     blocks += [Block("toolCall", texts(each.arguments_sha256), each.id, each.name) for each in message.tool_calls]
-    role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
-    return ChatMessage(role, tuple(blocks), message.id)
+    return ChatMessage(message.role, tuple(blocks), message.id)
 
 
 def _images(result: ToolResult) -> tuple[Block, ...]:

@@ -82,9 +82,8 @@ def _start_of_turn(conversation: Conversation, ids: Sequence[MessageId], message
 def _end_of_whole_turns(conversation: Conversation, ids: Sequence[MessageId], message: MessageId) -> int:
     """The number of messages in the whole turns up to `message`: those that a summary up to `message` covers."""
     end = ids.index(message) + 1
-    spoken = (conversation.messages[each] for each in ids[end:])
-    following = next((each for each in spoken if each.role != "system"), None)
-    return end if following is None or begins(following) else _start_of_turn(conversation, ids, message)
+    is_whole = end == len(ids) or begins(conversation.messages[ids[end]])
+    return end if is_whole else _start_of_turn(conversation, ids, message)
 
 
 def _summed_up(conversation: Conversation, ids: Sequence[MessageId], message: MessageId, end: int) -> int:

@@ -6,13 +6,14 @@ A template of a runtime's own has `OWN`, for which nothing is left out.
 from collections.abc import Callable, Mapping, Set
 from typing import Any, Final, Literal, NamedTuple
 
+from workspaced_events.schema.catalogue import Role
+
 from ...errors import ArgumentInvalid
 from ...limits import CONTEXT_TOKENS_MAX
 from ...ports.base import Wire
 from ..model.types import Block
 
 Json = dict[str, Any]
-Role = Literal["user", "assistant"]
 TTL_S: Final = 3_600
 NAME_CHARS_MAX: Final = 64
 _SHOWN_CHARS_MAX: Final = 60

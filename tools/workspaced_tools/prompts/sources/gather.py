@@ -166,7 +166,7 @@ def _unanswered(conversation: Conversation, begin: MessageId) -> Iterator[Messag
     """
     found = [conversation.messages[begin]]
     earlier = takewhile(lambda each: each.id != begin, conversation.messages.values())
-    for each in reversed([each for each in earlier if each.role != "system"]):
+    for each in reversed(list(earlier)):
         if not begins(each) or each.id in conversation.turns or each.id == conversation.elided_until:
             break
         found.append(each)
