@@ -14,6 +14,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -82,7 +83,7 @@ def run_loop(serve: Serve) -> int:
     gc.set_threshold(50_000, 20, 100)
     # Threads parse notes and answer calls; by default each may keep the loop waiting for 5 ms.
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    options = {"use_uvloop": _has_uvloop()}
+    options = {"use_uvloop": find_spec("uvloop") is not None}
     return anyio.run(_receiving_signals, serve, backend="asyncio", backend_options=options)
 
 
@@ -306,11 +307,3 @@ async def stop_when_idle(service: Service, server: Server, minutes: float) -> No
         if left_s() <= 0:
             service.stop("idle")
             return
-
-
-def _has_uvloop() -> bool:
-    try:
-        import uvloop  # noqa: F401
-    except ImportError:
-        return False
-    return sys.platform != "win32"

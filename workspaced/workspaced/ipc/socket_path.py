@@ -29,15 +29,11 @@ def default_socket(workspace: str) -> Path:
             f"{workspace[:100]!r} is no name of a workspace.",
             hint="Lower-case letters, digits, '.', '_' and '-', at most 32, beginning with a letter or digit.",
         )
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    directory = Path(runtime) / "workspaced" if runtime else _temporary_directory() / f"workspaced-{os.getuid()}"
-    return directory / f"{workspace}.sock"
-
-
-def _temporary_directory() -> Path:
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        return Path(runtime, "workspaced", f"{workspace}.sock")
     import tempfile  # Not above: it imports bz2, lzma and shutil, which a client and the bridge do without.
 
-    return Path(tempfile.gettempdir())
+    return Path(tempfile.gettempdir(), f"workspaced-{os.getuid()}", f"{workspace}.sock")
 
 
 def inherited_socket() -> socket.socket | None:

@@ -107,7 +107,11 @@ def _plan(*, keep_data: bool) -> _Plan:
     found = [each for each in found if each.may_go]
     demos = [each.paths[0] for each in found if each.kind == "demo"]
     found = [each for each in found if not any(each.folder.is_relative_to(demo) for demo in demos)]
-    edited = [each for each in found if each.kind == "demo" and _is_edited(each.paths[0])]
+    edited = [
+        each
+        for each in found
+        if each.kind == "demo" and any(is_changed(each.paths[0] / name) for name in ("notes", "vault"))
+    ]
     if keep_data:
         kept += [f"{_named(each)}: {each.holds}" for each in found if each.kind in _MINE]
     going = [each for each in found if each not in edited and not (keep_data and each.kind in _MINE)]
@@ -168,11 +172,6 @@ def _backups(runtime: str, changed: dict[Path, Path | None]) -> Iterator[tuple[P
         for backup, _text in backups(file):
             if backup != changed.get(file):
                 yield file, backup
-
-
-def _is_edited(demo: Path) -> bool:
-    """Whether somebody has written in the demo's copy of the sample vault."""
-    return any(is_changed(demo / name) for name in ("notes", "vault"))
 
 
 # -- removing it --

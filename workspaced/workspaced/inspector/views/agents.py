@@ -1,14 +1,8 @@
-"""Agents: what each may see, what it was told without asking, what it asked; and pauses.
+"""Agents: what each may see, what it was told without asking, what it asked; and pauses."""
 
-Calls are counted up to any moment, from an index that is made once and grows with the log.
-"""
-
-from array import array
-from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from contextlib import suppress
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -26,93 +20,12 @@ from .events import EventRow, row_of
 _TYPES: Final = (*replay.CALL_TYPES, "sharing_set", "volunteering_set", "pause_started", "pause_ended")
 
 
-class Calls:
-    """Calls of one kind of one agent, in order; some dozen bytes each."""
-
-    def __init__(self) -> None:
-        self._seqs = array("Q")
-        self._bytes = array("Q", [0])
-        """Of the answers of the first n calls."""
-        self._failed = array("Q", [0])
-        """Likewise how many failed."""
-        self._tools: list[str] = []
-
-    def add(self, event: Event) -> None:
-        called: c.ToolCalled = event.data
-        self._seqs.append(event.seq)
-        self._bytes.append(self._bytes[-1] + called.bytes)
-        self._failed.append(self._failed[-1] + (not called.ok))
-        self._tools.append(called.tool)
-
-    def totals(self, log: replay.Log, until: int) -> "CallTotals":
-        """The calls up to a sequence."""
-        count = bisect_right(self._seqs, until)
-        return CallTotals(
-            calls=count,
-            failed=self._failed[count],
-            bytes=self._bytes[count],
-            tools=[ToolCount(*each) for each in Counter(self._tools[:count]).most_common()],
-            latest=[_call(log.event(seq)) for seq in reversed(self._seqs[max(count - _LATEST, 0) : count])],
-        )
-
-
-class AgentCalls:
-    """The index of one log."""
-
-    def __init__(self) -> None:
-        self.asked: dict[str, Calls] = {}
-        """By client, as the share policy names it."""
-        self.told: dict[str, Calls] = {}
-        """What it was told without asking."""
-        self._settings: dict[tuple[str, str], list[int]] = {}
-        """By type of event and client: the sequences."""
-        self._seq = 0
-
-    def read(self, log: replay.Log) -> None:
-        """Takes what the log has beyond what was read before."""
-        for event in log.events_of(_TYPES, after=self._seq):
-            self._take(event)
-            self._seq = event.seq
-
-    def set_by(self, type_: str, client: str, until: int) -> int | None:
-        """The sequence of the last event of a type about a client, up to a sequence. Pauses are about ''."""
-        seqs = self._settings.get((type_, client), [])
-        count = bisect_right(seqs, until)
-        return seqs[count - 1] if count else None
-
-    def settings(self, until: int, limit: int) -> list[int]:
-        """The sequences of the latest events that set something, newest first."""
-        every = sorted(seq for seqs in self._settings.values() for seq in seqs if seq <= until)
-        return every[: -limit - 1 : -1]
-
-    def _take(self, event: Event) -> None:
-        data = event.data
-        if isinstance(data, c.ContextVolunteered):
-            self.told.setdefault(client_key(data.caller), Calls()).add(event)
-        elif isinstance(data, c.ToolCalled):
-            self.asked.setdefault(client_key(data.caller), Calls()).add(event)
-        else:
-            client = client_key(getattr(data, "client", ""))
-            self._settings.setdefault((event.type, client), []).append(event.seq)
-
-
-_INDEXES: Final[WeakKeyDictionary[replay.Log, AgentCalls]] = WeakKeyDictionary()
-
-
-def calls_of(log: replay.Log) -> AgentCalls:
-    """The log's index, up to its present end."""
-    index = _INDEXES.setdefault(log, AgentCalls())
-    index.read(log)
-    return index
-
-
 CLIENT: Final = "inspector"
 """Our name among the daemon's clients, and the source of what the page says."""
 _DAEMON_S: Final = 2.0
 """How long a page waits for what only the daemon knows."""
 _LATEST: Final = 5
 _SETTINGS: Final = 20
-_NO_CALLS: Final = Calls()
 
 
 class ToolCount(msgspec.Struct, rename="camel"):
@@ -191,6 +104,47 @@ class Agents(msgspec.Struct, rename="camel"):
     """The latest changes of levels and pauses, newest first."""
 
 
+class _Calls:
+    """Calls of one agent."""
+
+    def __init__(self) -> None:
+        self._failed = self._bytes = 0
+        self._tools = Counter[str]()
+        self._latest = deque[CallShown](maxlen=_LATEST)
+
+    def add(self, event: Event) -> None:
+        data = event.data
+        self._failed += not data.ok
+        self._bytes += data.bytes
+        self._tools[data.tool] += 1
+        what = getattr(data, "event", None) or data.tool
+        self._latest.appendleft(CallShown(event.seq, event.time, what, data.ok, data.bytes))
+
+    def totals(self) -> CallTotals:
+        tools = [ToolCount(*each) for each in self._tools.most_common()]
+        return CallTotals(self._tools.total(), self._failed, self._bytes, tools, list(self._latest))
+
+
+class _Heard:
+    """What a log says of its agents up to a sequence. Each is called as the share policy names it."""
+
+    def __init__(self, log: replay.Log, until: int) -> None:
+        self.asked = defaultdict[str, _Calls](_Calls)
+        self.told = defaultdict[str, _Calls](_Calls)
+        """What each was told without asking."""
+        self.set_by: dict[tuple[str, str], Event] = {}
+        """By type and agent, the last event that set something; pauses are about ''."""
+        self.settings = deque[Event](maxlen=_SETTINGS)
+        """The latest of these, newest first."""
+        for event in log.events_of(_TYPES, after=0, before=until + 1):
+            if isinstance(event.data, c.ToolCalled | c.ContextVolunteered):
+                calls = self.asked if isinstance(event.data, c.ToolCalled) else self.told
+                calls[client_key(event.data.caller)].add(event)
+            else:
+                self.set_by[event.type, client_key(getattr(event.data, "client", ""))] = event
+                self.settings.appendleft(event)
+
+
 def agents(inspected: Inspected, parameters: MomentParameters) -> Agents:
     """All agents at a moment.
 
@@ -200,12 +154,13 @@ def agents(inspected: Inspected, parameters: MomentParameters) -> Agents:
     log = inspected.log
     at = parse_position(parameters.at) if parameters.at else None
     here = log.at(at) if at is not None else log.end
-    state, index = here.state, calls_of(log)
+    state = here.state
     # The moment of a recorded call is the one that the call saw; the call itself has happened by then.
     until = at if isinstance(at, int) else here.seq
     connected = _connected(inspected) if not parameters.at else None
-    names = {*index.asked, *index.told, *state.sharing, *state.volunteering, *(connected or ())}
-    shown = [_agent(inspected, index, state, name, until, connected) for name in names - {ANY_CLIENT}]
+    heard = _Heard(log, until)
+    names = {*heard.asked, *heard.told, *state.sharing, *state.volunteering, *(connected or ())}
+    shown = [_agent(heard, state, name, connected) for name in names - {ANY_CLIENT}]
     known = [each for each in shown if _is_known(each, state)]
     known.sort(key=lambda each: (-_last_heard(each), each.client))
     return Agents(
@@ -214,8 +169,8 @@ def agents(inspected: Inspected, parameters: MomentParameters) -> Agents:
         default_level=state.sharing.get(ANY_CLIENT, "all"),
         default_volunteering=state.volunteering.get(ANY_CLIENT, "on"),
         agents=known,
-        pause=_pause(log, index, state, until),
-        settings=[row_of(log.event(seq)) for seq in index.settings(until, _SETTINGS)],
+        pause=_pause(heard, state),
+        settings=list(map(row_of, heard.settings)),
     )
 
 
@@ -237,29 +192,19 @@ def daemon_says(inspected: Inspected, method: str, params: dict[str, Any]) -> An
     return None
 
 
-def _agent(
-    inspected: Inspected,
-    index: AgentCalls,
-    state: WorkspaceState,
-    name: str,
-    until: int,
-    connected: set[str] | None,
-) -> Agent:
+def _agent(heard: _Heard, state: WorkspaceState, name: str, connected: set[str] | None) -> Agent:
+    level = heard.set_by.get(("sharing_set", name)) if name in state.sharing else None
+    volunteering = heard.set_by.get(("volunteering_set", name)) if name in state.volunteering else None
     return Agent(
         client=name,
         level=state.sharing_of(name),
-        level_seq=index.set_by("sharing_set", name, until) if name in state.sharing else None,
+        level_seq=level.seq if level is not None else None,
         volunteering=state.volunteering_of(name),
-        volunteering_seq=index.set_by("volunteering_set", name, until) if name in state.volunteering else None,
+        volunteering_seq=volunteering.seq if volunteering is not None else None,
         is_connected=name in connected if connected is not None else None,
-        asked=index.asked.get(name, _NO_CALLS).totals(inspected.log, until),
-        told=index.told.get(name, _NO_CALLS).totals(inspected.log, until),
+        asked=heard.asked[name].totals(),
+        told=heard.told[name].totals(),
     )
-
-
-def _call(event: Event) -> CallShown:
-    data = event.data
-    return CallShown(event.seq, event.time, getattr(data, "event", None) or data.tool, data.ok, data.bytes)
 
 
 def _is_known(agent: Agent, state: WorkspaceState) -> bool:
@@ -272,9 +217,9 @@ def _last_heard(agent: Agent) -> int:
     return max((each.seq for each in (*agent.asked.latest[:1], *agent.told.latest[:1])), default=0)
 
 
-def _pause(log: replay.Log, index: AgentCalls, state: WorkspaceState, until: int) -> PauseShown | None:
+def _pause(heard: _Heard, state: WorkspaceState) -> PauseShown | None:
     if state.paused is None:
         return None
-    seq = index.set_by("pause_started", client_key(""), until)
-    by = log.event(seq).source if seq is not None else ""
+    begun = heard.set_by.get(("pause_started", ""))
+    seq, by = (begun.seq, begun.source) if begun is not None else (None, "")
     return PauseShown(state.paused.since, state.paused.until, seq, by)

@@ -98,7 +98,12 @@ def diff(inspected: Inspected, parameters: DiffParameters) -> PromptDiff:
         common=common,
         lost=max(0, before.estimate - common),
         anew=max(0, after.estimate - common),
-        layers=[_layer_diff(before, after, name) for name in LAYERS],
+        layers=[
+            LayerDiff(name, old.hash == new.hash, was.tokens, now.tokens)
+            for name, old, new, was, now in zip(
+                LAYERS, before.layers, after.layers, before.manifest.layers, after.manifest.layers, strict=True
+            )
+        ],
         entries=entries[:ENTRIES_MAX],
         entries_left_off=max(0, len(entries) - ENTRIES_MAX),
         lines=lines[:LINES_MAX],
@@ -135,13 +140,6 @@ def _causes(one: OpenedPrompt, two: OpenedPrompt, first: LayerId) -> list[str]:
     low, high = sorted((one.event.seq, two.event.seq))
     between = [each for each in two.latest.prompts if low <= each.seq <= high]
     return causes_of(two.latest, between, first) if len(between) > 1 else []
-
-
-def _layer_diff(before: Envelope, after: Envelope, name: LayerId) -> LayerDiff:
-    at = LAYERS.index(name)
-    old, new = before.layers[at], after.layers[at]
-    tokens = before.manifest.layers[at].tokens, after.manifest.layers[at].tokens
-    return LayerDiff(name, old.hash == new.hash, *tokens)
 
 
 def _text(envelope: Envelope) -> str:
