@@ -92,10 +92,6 @@ def _claude() -> Path:
     return _from("CLAUDE_CONFIG_DIR", ".claude")
 
 
-def _claude_servers() -> Path:
-    return _from("CLAUDE_CONFIG_DIR") / ".claude.json"  # without the variable the file is in HOME itself
-
-
 def _codex() -> Path:
     return _from("CODEX_HOME", ".codex")
 
@@ -128,7 +124,8 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ("claude",),
         _claude,
         ("claude-code",),
-        ServerFile(_claude_servers, "mcpServers", {"type": "stdio"}),
+        # Without the variable the file is in HOME itself.
+        ServerFile(lambda: _from("CLAUDE_CONFIG_DIR") / ".claude.json", "mcpServers", {"type": "stdio"}),
         HookFile(lambda: _claude() / "settings.json", _CLAUDES),
         "2026-11-28",
         has_deny_rules=True,

@@ -348,7 +348,12 @@ class Link:
         gone = _the_one([each for each in roster.members if each.origin != keys.origin], origin, "takes part")
         heard = self._tail.state.peers.origins.get(gone.origin)
         last = heard.position if heard is not None else Position()
-        await self.change(_with_roster(lambda roster: without_member(roster, gone.origin, last)))
+
+        def removed(membership: "Membership") -> "Membership":
+            assert membership.roster is not None, "the creator has one"
+            return replace(membership, roster=without_member(membership.roster, gone.origin, last))
+
+        await self.change(removed)
         return shown(gone)
 
     async def map_vault(self, folder: str, name: str, replicate: Replicate) -> dict[str, Any]:
@@ -477,14 +482,6 @@ def _linked(state: WorkspaceState) -> LinkChanged:
         return LinkChanged()
     vaults = (peers.vaults[vault].mapping for vault in sorted(peers.vaults))
     return LinkChanged(peers.own, tuple(peers.members[each] for each in sorted(peers.members)), tuple(vaults))
-
-
-def _with_roster(change: "Callable[[Roster], Roster]") -> "Callable[[Membership], Membership]":
-    def changed(membership: "Membership") -> "Membership":
-        assert membership.roster is not None, "the creator has one"
-        return replace(membership, roster=change(membership.roster))
-
-    return changed
 
 
 def _check_may_name(membership: "Membership", origin: OriginId, name: str) -> None:
