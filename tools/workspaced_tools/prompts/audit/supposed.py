@@ -6,9 +6,7 @@ What agents and people said afterwards, results of tools, and lines that say tha
 were.
 """
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -21,16 +19,16 @@ from workspaced_events.schema.catalogue import PromptAssembled
 from ...notes.note import NO_STAT, Note
 from ..assembly.assemble import assemble
 from ..assembly.layers import sha256_hex
+from ..model.blocks import fence_of
 from ..model.note_names import NOTE_KINDS
 from ..model.sent_so_far import read_turn
 from ..model.sent_turn import SentPart, SentTurn
 from ..model.stored_texts import inputs_of
 from ..model.types import Artifact, Assembled, Texts, Turn
-from ..model.untrusted_text import escape_body
+from ..model.untrusted_text import with_body
 
 Notes = Mapping[str, str | None]
 """For each note, by the path that it had, the text that it should have had; None: it should not be there."""
-_BODY: Final = re.compile(r"(.*?<content(?P<end>[^>\n]*)>\n).*(\n</content(?P=end)>\n</[^>\n]+>)", re.DOTALL)
 
 
 def whole_notes(data: PromptAssembled, conversation: Conversation, texts: Texts) -> dict[NoteId, str]:
@@ -78,7 +76,7 @@ def rebuild_supposing(data: PromptAssembled, conversation: Conversation, texts: 
         raise InvalidArgument(
             f"The prompt does not show {unknown[0]!r} whole.", hint=f"It shows: {', '.join(shown) or 'no note'}."
         )
-    world = _World(texts, notes)
+    world = _World(texts, notes, conversation.id)
     supposed = world.turn(turn)
     more = tuple(
         world.attached(note, text) for note, text in notes.items() if note not in shown and text is not None
@@ -90,9 +88,10 @@ def rebuild_supposing(data: PromptAssembled, conversation: Conversation, texts: 
 class _World:
     """The texts, with those of the notes as they should have been."""
 
-    def __init__(self, texts: Texts, notes: Notes) -> None:
+    def __init__(self, texts: Texts, notes: Notes, conversation: str) -> None:
         self._texts = texts
         self._notes = notes
+        self._conversation = conversation
         self._changed: dict[str, str] = {}
         """By the hash of the text that each stands for."""
 
@@ -105,7 +104,8 @@ class _World:
             if entry.id not in self._notes or entry.kind not in NOTE_KINDS:
                 library.append(entry)
             elif (text := self._notes[entry.id]) is not None:
-                self._changed[entry.block_sha256] = _with_body(self._texts(entry.block_sha256), text)
+                block = self._texts(entry.block_sha256)
+                self._changed[entry.block_sha256] = self._block(block, entry.id, text)
                 library.append(entry)
         for sent in real.turns.values():
             turn = read_turn(self._texts, sent.turn_sha256)
@@ -138,16 +138,11 @@ class _World:
         if part.kind not in NOTE_KINDS or part.id not in self._notes:
             yield part
         elif (text := self._notes[part.id]) is not None:
-            yield replace(part, text=_with_body(part.text, text)) if part.is_whole else part
+            yield replace(part, text=self._block(part.text, part.id, text)) if part.is_whole else part
+
+    def _block(self, block: str, note: str, text: str) -> str:
+        return with_body(block, text, fence=fence_of(self._conversation, note, sha256_hex(text)))
 
 
 def _is_note(artifact: Artifact) -> bool:
     return artifact.kind in NOTE_KINDS
-
-
-def _with_body(block: str, text: str) -> str:
-    """The block with another text in it, which can neither open nor close it."""
-    found = _BODY.fullmatch(block)
-    if found is None:
-        return block
-    return f"{found[1]}{escape_body(text, blocks=('content', 'note_context', 'active_note'))}{found[3]}"

@@ -68,7 +68,9 @@ def artifact_block(artifact: Artifact, text: str, *, fence: str, above: Above = 
         name = f"{artifact.kind}_changes"
     elif name == "tool_result":
         name = next(filter(_is_called, (artifact.title, artifact.id)), name)
-    return render_block(name, {**fields, **_ABOVE[above]}, text, fence=_fence_of(artifact, fence))
+    return render_block(
+        name, {**fields, **_ABOVE[above]}, text, fence=fence_of(fence, artifact.id, artifact.revision)
+    )
 
 
 def provider_block(provided: Provided, text: str, *, fence: str, above: Above = "nothing") -> str:
@@ -76,12 +78,12 @@ def provider_block(provided: Provided, text: str, *, fence: str, above: Above = 
     path = {"path": provided.path} if provided.path is not None else {}
     fields = {"title": provided.id, "source": provided.kind, **path, **_ABOVE[above]}
     name = f"{_PINNED}_changes" if above == "changed" else _PINNED
-    return render_block(name, fields, text, fence=_fence_of(provided, fence))
+    return render_block(name, fields, text, fence=fence_of(fence, provided.id, provided.text_sha256))
 
 
-def _fence_of(thing: Artifact | Provided, fence: str) -> str:
-    revision = thing.revision if isinstance(thing, Artifact) else thing.text_sha256
-    return f"{fence}\n{thing.id}\n{revision}"
+def fence_of(conversation: str, name: str, revision: str | None) -> str:
+    """What fences the body of the block of an artifact or a pin, in that revision."""
+    return f"{conversation}\n{name}\n{revision}"
 
 
 def _is_called(tool: str) -> bool:

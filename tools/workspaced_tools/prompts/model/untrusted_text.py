@@ -109,6 +109,21 @@ def render_block(name: str, fields: Mapping[str, str], body: str, *, fence: str)
     return "\n".join([f"<{name}{end}>", *lines, f"<content{end}>", body, f"</content{end}>", f"</{name}{end}>"])
 
 
+_BLOCK: Final = regex.compile(
+    r"<(?P<name>[^>\n]+?)(?P<end>(?:-[0-9a-f]+)?)>\n(?P<lines>.*?)<content(?P=end)>\n.*\n</content(?P=end)>\n[^\n]+",
+    regex.DOTALL,
+)
+
+
+def with_body(block: str, body: str, *, fence: str) -> str:
+    """A block that `render_block` has made, as it would be with another body; any other text as it is."""
+    if (found := _BLOCK.fullmatch(block)) is None:
+        return block
+    name, lines = found["name"], found["lines"]
+    end = _fence_for(body, (name, *regex.findall(r"^<(\w+)>", lines, regex.MULTILINE)), fence)
+    return f"<{name}{end}>\n{lines}<content{end}>\n{body}\n</content{end}>\n</{name}{end}>"
+
+
 def _fence_for(body: str, names: tuple[str, ...], fence: str) -> str:
     """What the names of a block's tags end in; nothing if the body holds nothing that reads as one of them."""
     if not any(map(_is_harmful(names), _DELIMITER.finditer(show_invisible(body)))):
