@@ -5,7 +5,6 @@ table of faults.
 import os
 import signal
 import sys
-import threading
 import time
 from typing import Any
 
@@ -217,29 +216,6 @@ def test_row_24_a_thousand_deaf_subscribers_cost_little(daemon: Any, record_prop
     record_property("allowed_mib", round(allowed / MEGABYTE))
     assert peak - memory < allowed
     verified(running, acknowledged)
-
-
-@pytest.mark.fault(row=25)
-def test_row_25_ten_thousand_publishes_are_kept_or_refused(daemon: Any, inject: Any, record_property: Any) -> None:
-    running = daemon("--no-watch")
-    many = Crowd(running, 200)
-    memory = running.memory_bytes()
-    (segment,) = (running.data / "log").glob("*.wlog")
-    inject(running, "fdatasync:delay_enter=200000", path=segment)
-    sending = threading.Thread(target=many.publish, args=(50, "many", 4))
-    sending.start()
-    peak = memory
-    while sending.is_alive():
-        peak = max(peak, running.memory_bytes())
-    many.collect()
-    peak = max(peak, running.memory_bytes())
-    record_property("worst_publish_s", round(many.worst_s, 3))
-    record_property("acknowledged", len(many.kept))
-    record_property("refused", len(many.refused))
-    record_property("memory_growth_mib", round((peak - memory) / MEGABYTE, 1))
-    assert many.codes() == {"BUSY"} and len(many.kept) + len(many.refused) == 10_000
-    assert peak - memory < 64 * MEGABYTE
-    verified(running, many.acknowledged)
 
 
 # -- 54 --

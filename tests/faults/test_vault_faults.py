@@ -10,7 +10,6 @@ import sys
 import textwrap
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -225,32 +224,6 @@ def test_row_37_front_matter_bombs_leave_the_note_served_or_withheld(tmp_path: P
         assert told[f"{name} open.md"][:2] == [True, True], name
 
 
-@pytest.mark.fault(row=35)
-@keeps_names
-def test_row_35_any_bytes_are_readable_and_say_so(tmp_path: Path, opened: Callable[[Path], Vault]) -> None:
-    folder = tmp_path / "v"
-    folder.mkdir()
-    notes = {
-        "invalid.md": (b"# A\xff\n", "# A\ufffd\n", True),
-        "utf16.md": ("# Ü\n".encode("utf-16"), "# Ü\n", False),
-        "bom.md": (b"\xef\xbb\xbf# B\n", "# B\n", False),
-        "crlf.md": (b"# C\r\n\r\ntext\r\n", "# C\r\n\r\ntext\r\n", False),
-        "nul.md": (b"# N\0\n", "# N\0\n", True),
-    }
-    for name, (data, _, _) in notes.items():
-        (folder / name).write_bytes(data)
-    for bad in (b"/bad\xff.md", b"/\xed\xa0\x80.md", b"/dir\xfe"):
-        (os.mkdir if bad.endswith(b"\xfe") else os.mknod)(os.fsencode(folder) + bad)
-    vault = opened(folder)
-    assert sorted(vault.index.ids()) == sorted(notes)
-    for name, (_, text, flagged) in notes.items():
-        note = read_note(vault, name)
-        assert (note.text, bool(note.warnings)) == (text, flagged), name
-        assert all(result["success"] for result in paths.ask_everything(vault, name))
-    [warning] = vault.statistics().warnings
-    assert warning.startswith("3 names are not UTF-8")
-
-
 # -- 41: equal stats --
 
 
@@ -287,24 +260,6 @@ def test_row_42_a_rename_in_case_only_loses_no_note(tmp_path: Path, opened: Call
     for reference in ("plan.md", "Plan.md", "PLAN", "[[plan]]"):
         found = vault.links.resolve(reference, EMPTY_VAULT).note
         assert found is not None and found.id == "Plan.md", reference
-
-
-@pytest.mark.fault(row=42)
-@keeps_names
-def test_row_42_a_pair_in_both_normal_forms_is_kept(tmp_path: Path, opened: Callable[[Path], Vault]) -> None:
-    folder = tmp_path / "v"
-    folder.mkdir()
-    nfc, nfd = (unicodedata.normalize(form, "Crème brûlée.md") for form in ("NFC", "NFD"))
-    for name, text in ((nfc, "composed"), (nfd, "decomposed")):
-        (folder / name).write_text(text)
-    vault = opened(folder)
-    assert vault.note_count() == 2
-    assert (read_note(vault, nfc).text, read_note(vault, nfd).text) == ("composed", "decomposed")
-    [warning] = vault.statistics().warnings
-    assert "normalisation" in warning and "1 " in warning
-    (folder / nfc).unlink()
-    vault.reconcile()
-    assert (vault.index.ids(), read_note(vault, nfc).text) == ([nfc], "decomposed")
 
 
 def test_row_42_a_missing_note_with_a_name_beyond_ascii_lists_no_directory(

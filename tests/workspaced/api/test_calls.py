@@ -95,13 +95,6 @@ def test_what_is_no_call_is_refused(session: Session) -> None:
             assert refusal(client.call, f"workspaced/{method}", params).code == "INVALID_ARGUMENT", params
 
 
-def test_agents_cannot_ask_what_others_saw(session: Session, modern: Any, handshake: Any) -> None:
-    for era in (modern, handshake):
-        peer = era(session.running)
-        peer.wire.request("workspaced/calls", {"_meta": peer.meta} if peer.meta else {})
-        assert "error" in peer.wire.line()
-
-
 # -- the command --
 
 
