@@ -46,15 +46,6 @@ def test_row_20_with_the_lock_file_deleted_there_is_still_only_one_daemon(daemon
         verified(first, acknowledged)
 
 
-def test_row_20_a_lock_file_that_names_a_stranger_stops_nobody_and_the_stranger_lives(daemon: Any) -> None:
-    running = daemon("--no-watch", start=False)
-    running.data.mkdir(mode=0o700)
-    (running.data / "lock").write_text(f"{os.getpid()}\n")
-    running.start()
-    assert (running.data / "lock").read_text() == f"{running.pid}\n"
-    assert running.connect().call("workspaced/status")["pid"] == running.pid
-
-
 # -- 21 --
 
 
