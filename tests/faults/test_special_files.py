@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.bridge import META
 
 from workspaced_tools.tools.registry import TOOLS
 
 Json = dict[str, Any]
 SPECIAL = ("pipe-of-mine.md", "socket-of-mine.md", "folder-of-mine.md", "deep/pipe-of-mine.md")
 RECONCILES = 5
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-    "io.modelcontextprotocol/clientInfo": {"name": "agent", "version": "1"},
-}
 SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 50_000, "outputReserve": 1_000}
 
 

@@ -138,13 +138,13 @@ def within_memory(bytes_max: int, script: str, *arguments: str) -> str:
     return done.stdout
 
 
-needs_statm = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 SPAWNING = 512 * 1024 * 1024
 """Address space that threads reserve without using it, and what a 16 MiB note takes while it is read."""
 
 
 @pytest.mark.fault(row=34)
-@needs_statm
+@needs_proc
 def test_row_34_a_sparse_gigabyte_and_a_long_line_are_capped_in_bounded_memory(tmp_path: Path) -> None:
     folder = tmp_path / "v"
     folder.mkdir()
@@ -187,7 +187,7 @@ WHOLE = {"date", "merge", "unknown tag", "control", "tabs"}
 
 
 @pytest.mark.fault(row=37)
-@needs_statm
+@needs_proc
 def test_row_37_front_matter_bombs_leave_the_note_served_or_withheld(tmp_path: Path) -> None:
     folder = tmp_path / "v"
     folder.mkdir()
@@ -295,7 +295,6 @@ GIANT_PEAK_BYTES_MAX = 400 * MIB
 GIANT_KEPT_BYTES_MAX = 96 * MIB
 """What may still be taken once the giants are gone."""
 ANSWER_S = 120.0
-needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 
 
 def peak_bytes(running: Any) -> int:
