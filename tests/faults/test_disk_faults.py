@@ -252,6 +252,7 @@ def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goe
 
 
 @pytest.mark.fault(row=17)
+@pytest.mark.fault(row=25)
 def test_row_17_while_a_sync_takes_long_reads_answer(daemon: Any, inject: Any, record_property: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()

@@ -5,7 +5,6 @@ table of faults.
 import os
 import signal
 import sys
-import threading
 import time
 from typing import Any
 
@@ -45,15 +44,6 @@ def test_row_20_with_the_lock_file_deleted_there_is_still_only_one_daemon(daemon
         assert code == 3 and str(first.pid) in "\n".join(second.stderr)
         acknowledged["after"] = client.publish([look("b.md", "after")])[0]["seq"]
         verified(first, acknowledged)
-
-
-def test_row_20_a_lock_file_that_names_a_stranger_stops_nobody_and_the_stranger_lives(daemon: Any) -> None:
-    running = daemon("--no-watch", start=False)
-    running.data.mkdir(mode=0o700)
-    (running.data / "lock").write_text(f"{os.getpid()}\n")
-    running.start()
-    assert (running.data / "lock").read_text() == f"{running.pid}\n"
-    assert running.connect().call("workspaced/status")["pid"] == running.pid
 
 
 # -- 21 --
@@ -217,29 +207,6 @@ def test_row_24_a_thousand_deaf_subscribers_cost_little(daemon: Any, record_prop
     record_property("allowed_mib", round(allowed / MEGABYTE))
     assert peak - memory < allowed
     verified(running, acknowledged)
-
-
-@pytest.mark.fault(row=25)
-def test_row_25_ten_thousand_publishes_are_kept_or_refused(daemon: Any, inject: Any, record_property: Any) -> None:
-    running = daemon("--no-watch")
-    many = Crowd(running, 200)
-    memory = running.memory_bytes()
-    (segment,) = (running.data / "log").glob("*.wlog")
-    inject(running, "fdatasync:delay_enter=200000", path=segment)
-    sending = threading.Thread(target=many.publish, args=(50, "many", 4))
-    sending.start()
-    peak = memory
-    while sending.is_alive():
-        peak = max(peak, running.memory_bytes())
-    many.collect()
-    peak = max(peak, running.memory_bytes())
-    record_property("worst_publish_s", round(many.worst_s, 3))
-    record_property("acknowledged", len(many.kept))
-    record_property("refused", len(many.refused))
-    record_property("memory_growth_mib", round((peak - memory) / MEGABYTE, 1))
-    assert many.codes() == {"BUSY"} and len(many.kept) + len(many.refused) == 10_000
-    assert peak - memory < 64 * MEGABYTE
-    verified(running, many.acknowledged)
 
 
 # -- 54 --

@@ -118,34 +118,6 @@ def long(name: str) -> dict[str, Any]:
     return selected(f"{name} {os.urandom(8_000).hex()}", name)
 
 
-def test_a_full_file_system_refuses_and_takes_again_once_there_is_space(on_it: Any) -> None:
-    disk, running = on_it(size=8 * MEGABYTE)
-    running.start()
-    client = running.connect()
-    acknowledged: dict[str, int] = {}
-    refused: set[str] = set()
-    for turn in range(3):
-        ballast = disk.fill(leave=200_000)
-        for number in range(2_000):
-            name = f"e{turn}-{number}"
-            try:
-                acknowledged[name] = publish(client, look("a.md", name) if number % 2 else long(name))
-            except RemoteError as error:
-                assert error.code == "DISK_FULL" and error.hint
-                refused.add(name)
-                if len(refused) > 5 * (turn + 1):
-                    break
-        else:
-            raise AssertionError("the disk did not fill")
-        assert client.state() and client.call("workspaced/status")["log"]["durability"] == "synced"
-        ballast.unlink()
-        acknowledged[f"free-{turn}"] = publish(client, long(f"free-{turn}"))
-    events = verified(running, acknowledged)
-    assert not refused & {event.id for event in events}
-    running.restart()
-    verified(running, acknowledged)
-
-
 def test_a_device_that_loses_its_backing_poisons_and_a_restart_on_a_mended_one_recovers(on_it: Any) -> None:
     """The file system believes in space that its device has not: what it was given fails at the sync."""
     disk, running = on_it(size=64 * MEGABYTE, backing=12 * MEGABYTE)

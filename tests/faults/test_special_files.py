@@ -5,24 +5,19 @@ Nobody waits for them; the person's own status names them, once; agents get a co
 
 import json
 import os
-import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.bridge import META
 
 from workspaced_tools.tools.registry import TOOLS
 
 Json = dict[str, Any]
 SPECIAL = ("pipe-of-mine.md", "socket-of-mine.md", "folder-of-mine.md", "deep/pipe-of-mine.md")
 RECONCILES = 5
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-    "io.modelcontextprotocol/clientInfo": {"name": "agent", "version": "1"},
-}
 SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 50_000, "outputReserve": 1_000}
 
 
@@ -141,18 +136,6 @@ def test_row_33_a_file_that_becomes_a_pipe_keeps_nobody_waiting(name: str, daemo
         place.unlink()
         client.call("workspaced/reconcile")
         assert client.tool("get_note_by_reference", {"reference": "b.md"})["success"]
-
-
-@pytest.mark.parametrize("name", [".workspacedignore", "work"])
-def test_row_33_a_daemon_starts_where_a_pipe_lies_in_the_place_of_its_files(name: str, daemon: Any) -> None:
-    running = daemon(start=False)
-    if (running.vault / name).is_dir():
-        shutil.rmtree(running.vault / name)
-    os.mkfifo(running.vault / name)
-    running.start()
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
-        client.tool("get_note_by_reference", {"reference": "b.md"})
 
 
 @pytest.mark.fault(row=33)

@@ -29,7 +29,7 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, ActiveNote, VaultState, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.notes.note import Note
-from workspaced_tools.vault.files.walk import folders, scan
+from workspaced_tools.vault.files.walk import scan
 from workspaced_tools.vault.vault import Vault
 
 WAIT_S = PATIENCE_S
@@ -228,33 +228,6 @@ async def test_row_38_notes_in_folders_that_come_and_go_are_followed(tmp_path: P
         await watched.until(lambda: len(watched.ids()) == 2)
         shutil.rmtree(watched.path / "v1.3")
         await watched.until(lambda: watched.ids() == [])
-
-
-async def test_row_32_the_watcher_follows_no_symlink(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    genuine = watchfiles.watch
-    asked: list[tuple[set[str], bool]] = []
-
-    def watch(*paths: str, **options: Any) -> Iterator[Any]:
-        asked.append(({*paths}, options["recursive"]))
-        return genuine(*paths, **options)
-
-    monkeypatch.setattr(watchfiles, "watch", watch)
-    path = tmp_path / "v"
-    (path / "in").mkdir(parents=True)
-    (path / ".git").mkdir()
-    (tmp_path / "outside/deep").mkdir(parents=True)
-    for name, target in (
-        ("link", tmp_path / "outside"),
-        ("in/root", Path("/proc/self/root")),
-        ("in/up", Path("..")),
-    ):
-        (path / name).symlink_to(target)
-    async with watching(path) as watched:
-        assert sorted(folders(watched.served.vault.root)) == ["", "in"]
-        (tmp_path / "outside/deep/secret.md").write_text("secret")
-        watched.write("in/n.md")
-        await watched.until(lambda: watched.ids() == ["in/n.md"])
-    assert asked == [({str(path), str(path / "in")}, False)]
 
 
 @pytest.mark.fault(row=39)

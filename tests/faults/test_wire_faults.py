@@ -5,7 +5,6 @@ import select
 import socket
 import stat
 import sys
-import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,43 +16,6 @@ from support.daemon import ANSWER_S
 
 from workspaced.ipc.socket_path import bind_socket
 from workspaced.limits import PARTIAL_LINE_S
-
-
-class Observer:
-    """Looks at a path without pause, and notes every mode it sees there."""
-
-    def __init__(self, path: Path) -> None:
-        self.modes: set[int] = set()
-        self._path = path
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._look)
-
-    def _look(self) -> None:
-        while not self._ended.is_set():
-            with suppress(FileNotFoundError):
-                found = os.lstat(self._path)
-                assert stat.S_ISSOCK(found.st_mode)
-                self.modes.add(stat.S_IMODE(found.st_mode))
-
-    def __enter__(self) -> "Observer":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-
-@pytest.mark.fault(row=29)
-@pytest.mark.thorough
-def test_row_29_no_observer_sees_a_daemons_socket_wider_than_0600(daemon: Any) -> None:
-    running = daemon("--no-watch", start=False)
-    running.wrapper = ("sh", "-c", 'umask 0; exec "$@"', "sh")
-    with Observer(running.socket) as observer:
-        for _ in range(3):
-            running.start()
-            assert running.stop() == 0
-    assert observer.modes == {0o600}
 
 
 @pytest.mark.fault(row=29)

@@ -60,8 +60,12 @@ def _fill(schema: Json, value: Any, defs: Json) -> None:
 
 def check_message(tool: str, message: Json) -> None:
     """As `check`, for a JSON-RPC response to `tools/call`."""
-    if "structuredContent" in (message.get("result") or {}):
-        check(tool, message["result"]["structuredContent"])
+    result = message.get("result") or {}
+    if "structuredContent" in result:
+        structured = result["structuredContent"]
+        check(tool, structured)
+        assert result["isError"] is not structured["success"]
+        assert json.loads(result["content"][0]["text"]) == structured, "clients that read texts are told the same"
 
 
 def check_printed(command: tuple[str, ...], out: str) -> None:

@@ -183,6 +183,7 @@ class TestAGroup:
         assert list(desk.recorder.state.of(VaultId("v")).pins) == ["a.md"]
         desk.check_state()
 
+    @pytest.mark.fault(row=25)
     def test_stops_where_the_line_is_full_and_goes_on_with_the_next(self, desk: Desk) -> None:
         big = [Action(c.ActiveNoteSet(NoteId("a.md"), title="x" * 500)) for _ in range(500)]
         told = [desk.submit(big) for _ in range(7)]

@@ -222,6 +222,7 @@ def test_a_huge_sparse_file_is_read_to_the_limit_with_a_warning(cache: ContentCa
     assert f"the first {NOTE_BYTES_MAX} were read" in " ".join(found.warnings)
 
 
+@pytest.mark.fault(row=35)
 @pytest.mark.parametrize(
     ("data", "expected", "warned"),
     [

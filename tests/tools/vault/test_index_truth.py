@@ -181,37 +181,32 @@ all_steps = st.one_of(steps, st.tuples(st.just("rule"), st.sampled_from(RULES)),
 quiet = settings(suppress_health_check=list(HealthCheck), derandomize=True)
 
 
+def compared(history: list[Step], **options: Any) -> None:
+    with world(**options) as made:
+        for step in history:
+            made.run(step)
+        made.compare()
+
+
 @settings(quiet, max_examples=examples(120))
 @given(st.lists(all_steps, min_size=4, max_size=16))
 @example([("write", "a.md", "", "x"), ("reconcile",), ("make_folder", "a.md"), ("hint", "a.md")])
 @example([("write", NFD, "", "x"), ("reconcile",), ("write", NFC, "", "y"), ("hint", NFC), ("delete", NFD)])
 def test_after_any_history_the_index_is_one_made_from_scratch(history: list[Step]) -> None:
-    with world() as made:
-        for step in history:
-            made.run(step)
-        made.compare()
+    compared(history)
 
 
 @settings(quiet, max_examples=examples(30))
 @given(st.lists(all_steps, min_size=4, max_size=12))
 def test_that_holds_for_versions_too_young_to_be_trusted(history: list[Step]) -> None:
-    now_ns, now_s = (
-        time.time_ns(),
-        time.monotonic(),
-    )  # clocks that stand still: nothing settles while it is compared
-    with world(clock_ns=lambda: now_ns, clock_s=lambda: now_s) as made:
-        for step in history:
-            made.run(step)
-        made.compare()
+    ns, s = time.time_ns(), time.monotonic()  # clocks that stand still: nothing settles while it is compared
+    compared(history, clock_ns=lambda: ns, clock_s=lambda: s)
 
 
 @settings(quiet, max_examples=examples(5))
 @given(st.lists(all_steps, min_size=8, max_size=12))
 def test_that_holds_where_workers_survey(history: list[Step]) -> None:
-    with world(inline=Bounds(notes=0, stale=0)) as made:
-        for step in history:
-            made.run(step)
-        made.compare()
+    compared(history, inline=Bounds(notes=0, stale=0))
 
 
 @settings(quiet, max_examples=examples(80))

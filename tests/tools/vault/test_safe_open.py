@@ -206,6 +206,7 @@ def test_of_names_that_differ_in_normalisation_the_nfc_one_owns_the_id(root: Vau
     assert read(root, "\u00e9/b.md") == "e\u0301/b.md"
 
 
+@pytest.mark.fault(row=35)
 @keeps_names
 def test_names_that_are_not_utf8_are_no_notes_and_are_reported(root: VaultRoot, vault: Path) -> None:
     with open(os.fsencode(vault) + b"/bad\xff.md", "w"):

@@ -55,20 +55,6 @@ def test_a_bundle_of_a_running_daemon_holds_the_calls_it_answered_just_now(daemo
     assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
 
 
-def test_a_redacted_bundle_holds_no_name_and_no_text_and_replays_to_the_byte(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    use(running)
-    done = running.cli("bundle", "-o", "bug.wsb", "--redact")
-    assert done.returncode == 0, done.stderr
-    assert "pseudonyms" in done.stderr
-    for name, content in contents(running.root / "bug.wsb").items():
-        text = (name + content.decode()).casefold()
-        for secret in (SECRET, "Alpha", "Beta", "nothing", str(running.root)):
-            assert secret.casefold() not in text, name
-    assert outcomes(running.root / "bug.wsb") == {"same": 5}
-    assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
-
-
 def test_what_is_no_whole_bundle_is_refused_by_whoever_reads_it(shared: Any) -> None:
     assert shared.cli("bundle", "-o", "whole.wsb").returncode == 0
     content = (shared.root / "whole.wsb").read_bytes()

@@ -213,41 +213,6 @@ def test_a_reader_that_leaves_is_no_error(told: Any, command: list[str]) -> None
 # -- logs --
 
 
-def test_every_source_of_a_replay_leads_to_the_daemons_state(told: Any) -> None:
-    export = told.root / "export.jsonl"
-    assert told.cli("log", "export", "-o", str(export)).returncode == 0
-    live = told.cli("state", "--json").stdout
-    lines = export.read_bytes()
-    from_disk = told.cli("log", "export", "--data-dir", str(told.data)).stdout
-    assert from_disk.encode().startswith(lines)
-    sources = {
-        "data": told.cli("replay", str(told.data), "--json"),
-        "log": told.cli("replay", str(told.data / "log"), "--json"),
-        "export": told.cli("replay", str(export), "--json"),
-        "stdin": told.cli("replay", "-", "--json", stdin=lines),
-    }
-    for name, done in sources.items():
-        assert done.returncode == 0 and json.loads(done.stdout) == json.loads(live), name
-        assert done.stdout == live, name
-    header, *events = [json.loads(line) for line in lines.splitlines()]
-    assert header["workspaced"] == "log" and header["version"] == 1 and "type" not in header
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        (b"", 2),
-        (b'{"workspaced":"log","version":99}\n', 2),
-        (b'{"workspaced":"log","version":1}\ngarbage\n', 4),
-        (b'{"workspaced":"log","version":1}\n{"seq":1}\n', 4),
-    ],
-    ids=repr,
-)
-def test_what_is_no_export_is_refused(told: Any, text: bytes, code: int) -> None:
-    assert told.cli("replay", "-", stdin=text).returncode == code
-
-
 # -- starting and stopping --
 
 

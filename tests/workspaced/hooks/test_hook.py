@@ -1,17 +1,13 @@
 """`workspaced hook`: tells what changed, once, records it, and is never in the way."""
 
 import json
-import re
 import signal
 import zipfile
 from typing import Any
 
-import pytest
 from support import DATA
 
 from workspaced.hooks.hook import RUNTIMES, moment
-
-from .conftest import NOTES
 
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "prompt": "What is this?"}
 
@@ -235,39 +231,3 @@ def test_neither_the_prompt_nor_a_note_that_is_forgotten_or_redacted_stays_in_th
     assert world.cli("forget", "Budget.md", "--data-dir", str(world.data), "--yes").returncode == 0
     assert not any(b"Budget" in text for text in files(world).values())
     assert world.cli("replay", "--verify", str(world.data)).returncode in (0, 3)
-
-
-@pytest.mark.parametrize("level", ["private", "on-request"])
-def test_what_is_not_volunteered_leaves_no_trace_in_what_is_told(daemon: Any, level: str) -> None:
-    """The same session in a vault with the note and in one without it tells the same, byte for byte."""
-
-    def session(extra: dict[str, str]) -> list[str]:
-        running = daemon(notes={**NOTES, **extra})
-        texts = []
-
-        def tell() -> None:
-            text = told(running).replace(str(running.vault), "/v")
-            texts.append(re.sub(r'as-of="\d+"', "", text))
-
-        with running.connect() as client:
-            for kind, note in (("note_pinned", "Budget.md"), ("active_note_set", "Plan.md")):
-                client.publish([{"type": kind, "data": {"note": note}}])
-            tell()
-            for kind in ("note_pinned", "temporary_tab_opened", "active_note_set"):
-                source = {"source": "search"} if kind == "temporary_tab_opened" else {}
-                if extra:
-                    client.publish([{"type": kind, "data": {"note": "Secret.md", **source}}])
-                    client.publish([{"type": "note_unpinned", "data": {"note": "Secret.md"}}])
-            if not extra:
-                client.publish([{"type": "active_note_cleared", "data": {}}])
-            tell()
-            if extra:
-                moved = {"from": "Secret.md", "to": "Hidden.md"}
-                client.publish([{"type": "note_renamed", "data": moved}])
-                client.publish([{"type": "temporary_tab_closed", "data": {"note": "Hidden.md"}}])
-            client.publish([{"type": "active_note_set", "data": {"note": "Ideas.md"}}])
-            tell()
-        return texts
-
-    secret = dict.fromkeys(("Secret.md", "Hidden.md"), f"---\nworkspaced: {level}\n---\n# Secret\n")
-    assert session(secret) == session({})

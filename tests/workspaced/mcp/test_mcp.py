@@ -72,7 +72,7 @@ def test_on_an_mcp_connection_of_ours_only_hello_and_status_work(peer: Any) -> N
     status = peer.result("workspaced/status")
     assert peer.revision.startswith("2026") is ("resultType" in status)
     assert "unheard" not in {each["client"] for each in status["sharing"]["clients"]}
-    for method in ("state", "publish", "log", "subscribe", "shutdown", "share", "nothing"):
+    for method in ("state", "publish", "log", "calls", "call", "subscribe", "shutdown", "share", "nothing"):
         refused = peer.error(f"workspaced/{method}")
         assert refused["code"] == -32601 and "MCP connection" in refused["message"]
         exists = "workspaced/hello, workspaced/status" if method == "nothing" else "Open another connection"

@@ -242,16 +242,6 @@ def test_a_client_that_is_shown_nothing_is_told_only_that(shared: Any, modern: A
 # -- files --
 
 
-def test_a_note_that_changes_on_disk_is_told_of(shared: Any, modern: Any) -> None:
-    active(shared, "a.md")
-    peer = modern(shared)
-    listen(peer, CURRENT)
-    (shared.vault / "a.md").write_text(f"# Alpha\n\nWritten anew at {time.time_ns()}.\n")
-    shared.reconcile()
-    assert peer.notice()["params"]["uri"] == CURRENT
-    assert "Written anew" in text(peer.result("resources/read", uri=CURRENT))["data"]["content"]
-
-
 def test_a_watch_that_is_closed_is_called_no_more() -> None:
     """A connection may open and close watches all day: none of them may stay behind."""
     signals = EventEmitter()

@@ -1,7 +1,6 @@
 """What was put into requests is kept, forgotten, redacted and withheld as what agents asked for is."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -88,19 +87,3 @@ def test_a_redacted_bundle_of_insertions_holds_no_word_of_a_note_and_verifies(to
     with replay.open(bundle) as log:
         texts = [each.served["data"]["text"] for each in log.calls()]
     assert [text.count("| ") > 0 for text in texts] == [True, True, False, True]
-
-
-@pytest.mark.parametrize("flag", ["private", "on-request"])
-def test_a_withheld_attachment_is_like_one_that_is_not_there(daemon: Any, flag: str) -> None:
-    said = []
-    for text in (f"---\nworkspaced: {flag}\n---\n{NOTES[SECRET]}", None):
-        running = daemon(notes={"other.md": NOTES["other.md"], **({SECRET: text} if text else {})})
-        looks_at(running, "other.md")
-        runtime = Runtime(running)
-        texts = [*runtime.asks("One?", SECRET), *runtime.asks("Two?", SECRET, "other.md")]
-        looks_at(running, SECRET)
-        texts += runtime.asks("Three?", SECRET)
-        said.append([re.sub(r'as-of="[0-9]+"|\nvault: .*', "", each) for each in texts])
-    assert said[0] == said[1]
-    assert f"\nnot found, or no text: {SECRET}\n" in said[0][0]
-    assert not [each for each in ("zugvogel", "flugroute") if each in json.dumps(said).casefold()]

@@ -100,14 +100,6 @@ def test_whoever_watches_the_context_gets_no_notice_of_a_selection_in_such_a_not
     assert noticed == []
 
 
-def test_the_past_shows_it_to_who_asks_alone(running: Any) -> None:
-    running.ask("get_note_by_reference", reference="Diary.md")
-    moment = running.events()[-1]["seq"]
-    then = running.ask("get_note_by_reference", reference="Diary.md", at=moment)
-    assert "xyzzy" in then["data"]["content"]
-    assert not running.ask("get_related_notes", reference="Diary.md", at=moment)["success"]
-
-
 NOT_VOLUNTEERED = ("Diary.md", "asked/Plan.md", "never/Secret.md", "nowhere.md")
 
 

@@ -36,19 +36,6 @@ def status_of(running: Any) -> dict[str, Any]:
 # -- withheld notes --
 
 
-def test_rules_that_cannot_be_read_withhold_everything_and_status_says_why(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    look_at(running, "a.md")
-    (running.vault / ".workspacedignore").write_text("fine\n[broken\n")
-    with running.connect("agent") as client:
-        data = context(client)
-        assert data["withheld"] == 1 and data["pinnedNotes"] == [] and data["vaultInfo"]["noteCount"] == 0
-        assert client.tool("get_note_by_reference", {"reference": "a.md"})["code"] == "NOTE_NOT_FOUND"
-    (problem,) = [each for each in status_of(running)["degraded"] if ".workspacedignore" in each]
-    assert "line 2" in problem and str(running.vault) not in problem
-    assert "line 2" in running.cli("status").stdout
-
-
 @pytest.mark.parametrize(
     ("flags", "env"), [(("--deny", "work/", "--deny", "b.md"), {}), ((), {"WORKSPACED_DENY": "work/\n\nb.md\n"})]
 )

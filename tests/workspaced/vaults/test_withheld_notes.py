@@ -18,7 +18,6 @@ from support.tool_fixtures import later_ns
 from workspaced.vaults.served_vault import ServedVault
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
-from workspaced_events.replay.replay import replay
 from workspaced_events.schema.catalogue import NoteShown, NoteWithheld
 from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.vault.vault import Vault
@@ -89,23 +88,6 @@ def test_a_withheld_note_that_is_gone_is_not_named_after_a_crash(
     running.start()
     assert not any(each in heard(running) for each in HEARD)
     assert pinned(running) == ["n1.md"]
-
-
-@pytest.mark.fault(row=47)
-def test_each_note_that_the_log_names_is_looked_at_once_and_again_when_that_changes(daemon: Any) -> None:
-    running = daemon(notes={**NOTES, "diary.md": PRIVATE})
-    show(running, "n1.md", "diary.md")
-    pinned(running)
-    (running.vault / "n1.md").write_text(PRIVATE)
-    running.reconcile()
-    (running.vault / "n1.md").write_text("# Open\n")
-    running.reconcile()
-    running.stop()
-    events: list[Any] = []
-    replay(running.data, each=events.extend)
-    found = [(each.type, each.data.note) for each in events if each.type in ("note_shown", "note_withheld")]
-    assert sorted(found[:2]) == [("note_shown", "n1.md"), ("note_withheld", "diary.md")]
-    assert found[2:] == [("note_withheld", "n1.md"), ("note_shown", "n1.md")]
 
 
 # -- the vault is not mounted --
