@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from support.crowd import degraded, selected
 from support.daemon import refusal
-from support.journals import flipped
+from support.journals import flipped, record
 
 from workspaced_events.blobs.durable import packed, read_blob
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -31,11 +31,6 @@ KEPT = ("activeNote", "recentNotes", "selection")
 
 def opened(data: Path, **options: Any) -> Journal:
     return open_journal(RealDisk(data), version="t", segment_bytes_max=8_000, **options)
-
-
-def record(journal: Journal, *actions: Action) -> None:
-    journal.writer.submit(actions, "ui", lambda _outcome: None)
-    assert journal.writer.commit().events
 
 
 def with_text(number: int) -> Action:
