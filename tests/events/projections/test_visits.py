@@ -9,33 +9,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
+from support.random_log import V as V1
+from support.random_log import W as V2
+from support.random_log import event_of
 from support.stored_logs import MemoryLog
 
-from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import Bounds, Visit, VisitLog, VisitStream, visits_from, visits_of
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_events.schema.catalogue import Event
 
-V1, V2 = VaultId("v1"), VaultId("v2")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "c", "日記"))
 A, B, C, _ = NOTES
 
 
-def time_at(seq: int) -> str:
-    """One event a minute, the first at 00:01."""
-    return f"2026-03-01T{seq // 60:02}:{seq % 60:02}:00.000000Z"
-
-
-def event(seq: int, data: c.Data, *, vault: VaultId | None = V1, source: str = "ui", at: str = "") -> Event:
-    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), at or time_at(seq), source, vault, data)
-    return made
-
-
-def events_of(*actions: c.Data | tuple[VaultId, c.Data]) -> list[Event]:
-    return [
-        event(seq, action[1], vault=action[0]) if isinstance(action, tuple) else event(seq, action)
-        for seq, action in enumerate(actions, start=1)
-    ]
+def events_of(*actions: c.Data) -> list[Event]:
+    return [event_of(seq, action) for seq, action in enumerate(actions, start=1)]
 
 
 SET_A, SET_B, CLEARED = c.ActiveNoteSet(A), c.ActiveNoteSet(B), c.ActiveNoteCleared()
@@ -70,18 +59,18 @@ def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None
             assert log.visits_nonblocking(V1, until) == visits_of(source.events[until - 10 : until], V1)
         assert log.visits_nonblocking(VaultId("v3"), tail - 5) == []
         assert source.reads == reads
-        source.events.append(event(tail + 1, SET_A if tail % 3 else SET_B))
+        source.events.append(event_of(tail + 1, SET_A if tail % 3 else SET_B))
         log.feed(source.events[-1:])
 
 
 @pytest.mark.parametrize("fed", [True, False])
 def test_however_many_tools_were_called_since_the_last_change_is_in_memory(fed: bool) -> None:
     changes = events_of(*[SET_A, SET_B] * 20)
-    source = MemoryLog(changes if fed else [*changes, *[event(seq, TOOL) for seq in range(41, 50)]])
+    source = MemoryLog(changes if fed else [*changes, *[event_of(seq, TOOL) for seq in range(41, 50)]])
     log = VisitLog(source, Bounds(events=10, visits=20, slack=2))
     log.visits(V1, 40)
     for seq in range(len(source.events) + 1, 100):
-        source.events.append(event(seq, TOOL))
+        source.events.append(event_of(seq, TOOL))
         log.feed(source.events[-1:])
     assert log.visits_nonblocking(V1, 40) == visits_of(changes[30:], V1)
     assert log.visits_nonblocking(V1, 99) == []
@@ -102,13 +91,13 @@ def test_events_fed_while_the_log_is_read_are_not_missed() -> None:
     def growing(first: int, limit: int) -> list[Event]:
         found = read(first, limit)
         if len(source.events) < 6:
-            source.events.append(event(len(source.events) + 1, SET_A))
+            source.events.append(event_of(len(source.events) + 1, SET_A))
             log.feed(source.events[-1:])
         return found
 
     source.read = growing  # type: ignore[method-assign]
     log.visits(V1, 2)
-    source.events.append(event(len(source.events) + 1, CLEARED))
+    source.events.append(event_of(len(source.events) + 1, CLEARED))
     log.feed(source.events[-1:])
     assert log.visits_nonblocking(V1, len(source.events)) == visits_of(source.events, V1)
 
@@ -147,7 +136,7 @@ sessions = st.lists(
     st.tuples(actions, st.sampled_from([V1, V1, V2]), st.sampled_from(["ui", "ui", "workspaced"])), max_size=60
 ).map(
     lambda rows: [
-        event(seq, data, vault=vault, source=source) for seq, (data, vault, source) in enumerate(rows, 1)
+        event_of(seq, data, vault=vault, source=source) for seq, (data, vault, source) in enumerate(rows, 1)
     ]
 )
 
@@ -196,7 +185,7 @@ def end_of(going: dict[str, Any], each: Event, vault: VaultId, alive: str) -> st
 
 @settings(max_examples=examples(500))
 @given(sessions)
-@example([*events_of(SET_A, TOOL, RECOVERED), event(4, c.VaultSwitched(V2), source="workspaced")])
+@example([*events_of(SET_A, TOOL, RECOVERED), event_of(4, c.VaultSwitched(V2), source="workspaced")])
 @example(events_of(SET_A, TOOL, OPENED, STARTED))
 @example(events_of(SET_A, SET_B, c.NoteRenamed(A, B), c.NoteRenamed(B, C)))
 def test_the_fold_does_what_the_rules_say(events: list[Event]) -> None:
