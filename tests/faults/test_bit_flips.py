@@ -1,7 +1,6 @@
 """Rows 9 and 49: a flipped bit in the log, blobs and HEAD, or any damage of a blob, is noticed and named."""
 
 import json
-import random
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -11,16 +10,14 @@ import msgspec
 import pytest
 from support.crowd import degraded, selected
 from support.daemon import refusal
-from support.journals import flipped
+from support.journals import flipped, record
 
-from workspaced_events.blobs.durable import DurableBlobs, packed, read_blob
-from workspaced_events.errors import LogDamaged
+from workspaced_events.blobs.durable import packed, read_blob
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.log.scan import scan_log
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.schema import catalogue as c
@@ -34,11 +31,6 @@ KEPT = ("activeNote", "recentNotes", "selection")
 
 def opened(data: Path, **options: Any) -> Journal:
     return open_journal(RealDisk(data), version="t", segment_bytes_max=8_000, **options)
-
-
-def record(journal: Journal, *actions: Action) -> None:
-    journal.writer.submit(actions, "ui", lambda _outcome: None)
-    assert journal.writer.commit().events
 
 
 def with_text(number: int) -> Action:
@@ -171,46 +163,7 @@ def check_read_only(running: Any, events: list[Event], damaged: Path, offset: in
     assert running.cli("replay", str(running.data)).returncode == 4
 
 
-# -- HEAD, and texts --
-
-
-@pytest.mark.fault(row=9)
-def test_row_09_any_bit_of_any_file_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
-    """Over all segments and texts of a log with snapshots: what is read is right, or is refused."""
-    data = tmp_path / "data"
-    events = make_past(data)
-    chance = random.Random(9)
-    files = [*segments(data), *(path for path in (data / "blobs").rglob("*") if path.is_file())]
-    texts = [event.data.text_sha256 for event in events if event.type == "selection_changed"]
-    noticed = 0
-    for _ in range(300):
-        path = chance.choice(files)
-        content = path.read_bytes()
-        flip(path, chance.randrange(len(content) * 8))
-        disk = RealDisk(data)
-        read: list[Event] = []
-        scan = scan_log(disk, read.extend)
-        assert read == events[: len(read)]
-        if path.suffix == ".wlog":
-            assert scan.damage is not None and scan.damage.details["file"] == f"log/{path.name}"
-            noticed += 1
-        else:
-            assert len(read) == len(events)
-            noticed += not all(right_or_refused(data, name) for name in texts)
-        path.write_bytes(content)
-    assert noticed > 250
-
-
-def right_or_refused(data: Path, name: str) -> bool:
-    """Whether a text is served, in which case it is right."""
-    try:
-        content = DurableBlobs(RealDisk(data)).get(name)
-    except LogDamaged as error:
-        assert name in error.details["file"]
-        return False
-    assert content is not None and name_of(content) == name
-    return True
-
+# -- texts --
 
 TEXT = "Ein langer ausgewählter Text. " * 400
 OTHER = "Another selected text. " * 400

@@ -9,10 +9,11 @@ import errno
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
 import pytest
+from support.journals import record
 from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.blobs.durable import blob_path, packed, unpacked
@@ -99,8 +100,7 @@ def filled() -> SimDisk:
     )
 
     def put(*datas: c.Data) -> None:
-        journal.writer.submit([Action(data) for data in datas], "ui", lambda _outcome: None)
-        journal.writer.commit()
+        record(journal, *map(Action, datas))
 
     def keep(store: str, content: bytes) -> str:
         name = sha256(content).hexdigest()
@@ -178,16 +178,21 @@ def served(disk: SimDisk) -> Iterator[str]:
         yield from disk.names(f"served/{folder}")
 
 
-@pytest.mark.fault(row=8)
-def test_a_cut_at_any_step_leaves_the_old_log_or_the_new_one(machine: Callable[[], Machine], steps: int) -> None:
-    before = machine().events()
-    outcomes = set()
-    for number, seed in itertools.product(range(1, steps + 1), SEEDS):
+def survivors(machine: Callable[[], Machine], steps: int, seeds: Iterable[int] = (0,)) -> Iterator[Machine]:
+    """What is left by a power cut at each step."""
+    for number, seed in itertools.product(range(1, steps + 1), seeds):
         broken = machine()
         broken.fail = at(number, cut)
         with pytest.raises(PowerCut):
             broken.forget()
-        survivor = broken.after_a_cut(number * 100 + seed)
+        yield broken.after_a_cut(number * 100 + seed)
+
+
+@pytest.mark.fault(row=8)
+def test_a_cut_at_any_step_leaves_the_old_log_or_the_new_one(machine: Callable[[], Machine], steps: int) -> None:
+    before = machine().events()
+    outcomes = set()
+    for survivor in survivors(machine, steps, SEEDS):
         outcomes.add(survivor.finish())
         assert_old_or_new(survivor, before)
     assert outcomes == {False, True}
@@ -196,12 +201,7 @@ def test_a_cut_at_any_step_leaves_the_old_log_or_the_new_one(machine: Callable[[
 def test_a_cut_while_it_is_finished_changes_nothing(machine: Callable[[], Machine], steps: int) -> None:
     before = machine().events()
     chance = random.Random(7)
-    for number in range(1, steps + 1):
-        broken = machine()
-        broken.fail = at(number, cut)
-        with pytest.raises(PowerCut):
-            broken.forget()
-        survivor = broken.after_a_cut(number)
+    for survivor in survivors(machine, steps):
         for _ in range(4):
             survivor.fail = at(survivor.operations + chance.randint(1, 30), cut)
             try:
@@ -218,12 +218,7 @@ def test_a_cut_while_it_is_finished_changes_nothing(machine: Callable[[], Machin
 def test_row_58_a_bad_list_leaves_old_or_new(machine: Callable[[], Machine], steps: int, content: bytes) -> None:
     before = machine().events()
     outcomes = set()
-    for number in range(1, steps + 1):
-        broken = machine()
-        broken.fail = at(number, cut)
-        with pytest.raises(PowerCut):
-            broken.forget()
-        survivor = broken.after_a_cut(number)
+    for survivor in survivors(machine, steps):
         try:
             survivor.aside.size(ERASURE_READY)
         except FileNotFoundError:

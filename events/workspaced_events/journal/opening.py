@@ -19,7 +19,6 @@ from ..log.recovery import open_log
 from ..log.scan import Scan, Sink, resume_scan, scan_log
 from ..log.segments import SegmentLog
 from ..schema.catalogue import LogRecovered
-from .segment_states import SegmentStates
 from .snapshots import Folding, Snapshots
 from .start import Start
 from .writer import Committed, LogWriter
@@ -31,7 +30,6 @@ class Journal(msgspec.Struct, frozen=True):
     writer: LogWriter
     log: SegmentLog
     blobs: DurableBlobStore
-    states: SegmentStates
     recovered: LogRecovered | None
     warnings: list[str]
 
@@ -57,7 +55,6 @@ def open_journal(
     scan, folding, snapshot_seq = _fold(disk, snapshots)
     log = open_log(disk, scan, version=version, now=clock, segment_bytes_max=segment_bytes_max)
     blobs = DurableBlobStore(disk)
-    states = SegmentStates(disk, log)
     writer = LogWriter(
         log,
         folding,
@@ -68,9 +65,8 @@ def open_journal(
         snapshots=snapshots,
         snapshot_events=snapshot_events,
         snapshot_seq=snapshot_seq,
-        states=states,
     )
-    return Journal(writer, log, blobs, states, log.recovered, scan.warnings)
+    return Journal(writer, log, blobs, log.recovered, scan.warnings)
 
 
 def _fold(disk: Disk, snapshots: Snapshots) -> tuple[Scan, Folding, int]:

@@ -13,7 +13,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import partial
 from hashlib import sha256
 from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple
@@ -32,7 +31,6 @@ from ..schema.catalogue import ENTRY_OF, ClockStepped, Event
 from ..schema.codec import encode_batch
 from .actions import Action, Plan, Planned, admit
 from .idempotency import Seen, first_seq, seen_in
-from .segment_states import SegmentStates
 from .snapshots import Folding, Snapshot, Snapshots
 from .submissions import Done, Outcome, Receipt, Submission, TextPacking, WaitingBytes, busy
 
@@ -89,13 +87,11 @@ class LogWriter:
         snapshots: Snapshots,
         snapshot_events: int,
         snapshot_seq: int,
-        states: SegmentStates,
     ) -> None:
         """`deliver` is called on the writer thread once per group; by default it calls each `done`.
 
         `folding` has taken the whole log. `clock` and `uptime` are those of a `LogClock`.
-        `snapshots` gets a snapshot every `snapshot_events` after `snapshot_seq`, and one at the end; `states` gets
-        the state at each segment's end.
+        `snapshots` gets a snapshot every `snapshot_events` after `snapshot_seq`, and one at the end.
         """
         self.state = folding.state
         self.log = log
@@ -125,10 +121,6 @@ class LogWriter:
         self._snapshot_events = snapshot_events
         self._snapshot_seq = snapshot_seq
         self._snapshot_thread: threading.Thread | None = None
-        """Writes snapshots and states."""
-        self._states = states
-        self._segment_end: tuple[int, WorkspaceState] | None = None
-        """The last event of the segment sealed last and the state after it, until it is kept."""
 
     # -- any thread --
 
@@ -210,8 +202,8 @@ class LogWriter:
             self._answer(self._commit())
         if self._snapshot_thread is not None:
             self._snapshot_thread.join()
-        for put in self._due(1):
-            put()
+        if (make := self._snapshot_due(1)) is not None:
+            self._put_snapshot(make)
         self.log.close()
 
     def _check_room(self) -> None:
@@ -250,8 +242,8 @@ class LogWriter:
         self._packing.pack_waiting()
         committed = self._commit()
         self.log.acknowledged()
-        for put in self._due(self._snapshot_events):
-            put()
+        if (make := self._snapshot_due(self._snapshot_events)) is not None:
+            self._put_snapshot(make)
         return committed
 
     def _answer(self, committed: Committed) -> None:
@@ -287,24 +279,14 @@ class LogWriter:
         )
 
     def _start_due_snapshot(self) -> None:
-        """Writes what is due on its own thread, so that publishers do not wait for it."""
+        """Writes a snapshot that is due on its own thread, so that publishers do not wait for it."""
         if self._snapshot_thread is not None and self._snapshot_thread.is_alive():
             return
-        if due := self._due(self._snapshot_events):
+        if (make := self._snapshot_due(self._snapshot_events)) is not None:
             self._snapshot_thread = threading.Thread(
-                target=lambda: [put() for put in due], name="workspaced-snapshot", daemon=True
+                target=self._put_snapshot, args=(make,), name="workspaced-snapshot", daemon=True
             )
             self._snapshot_thread.start()
-
-    def _due(self, events: int) -> list[Callable[[], None]]:
-        """Functions that write a state and a snapshot, on any thread: those that are due after `events`."""
-        due: list[Callable[[], None]] = []
-        if self._segment_end is not None:
-            due.append(partial(self._states.put, *self._segment_end))
-            self._segment_end = None
-        if (make := self._snapshot_due(events)) is not None:
-            due.append(partial(self._put_snapshot, make))
-        return due
 
     def _put_snapshot(self, make: Callable[[], Snapshot]) -> None:
         try:
@@ -487,10 +469,7 @@ class LogWriter:
             return
         started = time.monotonic()
         payload = b"[" + b",".join(draft.parts) + b"]"
-        segment = self.log.tail.segment
         self.log.append(Batch(draft.events[0].seq, draft.seq, payload), draft.events[0].seq - 1)
-        if self.log.tail.segment != segment:
-            self._segment_end = self._seq, self.state
         if time.monotonic() - started > SLOW_SYNC_S:
             self.slow_syncs += 1
         self._window.add(draft.added)

@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from .data_directory import BLOBS, ERASURE, LOG, SERVED, SNAPSHOTS, STATES, SWEPT
+from .data_directory import BLOBS, ERASURE, LOG, SERVED, SNAPSHOTS, SWEPT
 from .disk import RealDisk, write_all
 from .head import NAME as HEAD
 
-_LEFT_OUT: Final = {"lock", "cache", ERASURE, SNAPSHOTS, STATES}
+_LEFT_OUT: Final = {"lock", "cache", ERASURE, SNAPSHOTS}
 """What a start makes anew, and what only the directory itself needs."""
 
 

@@ -257,13 +257,6 @@ class SegmentLog:
         first = bisect_left(self._positions, segment, key=lambda position: position.segment)
         return self._positions[first:]
 
-    def segment_beginnings(self) -> list[LogOffset]:
-        """Where the first events of the segments stand, in order. On any thread."""
-        first: dict[str, LogOffset] = {}
-        for position in self._positions.copy():
-            first.setdefault(position.segment, position)
-        return list(first.values())
-
     @property
     def is_healthy(self) -> bool:
         """Whether the log takes appends: neither read-only nor poisoned nor closed."""

@@ -34,7 +34,7 @@ from ..errors import InvalidArgument, LogDamaged, NotInLog
 from ..ids import NoteId, VaultId
 from ..journal.start import Start
 from ..limits import READ_EVENTS_MAX
-from ..log.data_directory import BLOBS, ERASURE, ERASURE_READY, LOG, SERVED, SNAPSHOTS, STATES
+from ..log.data_directory import BLOBS, ERASURE, ERASURE_READY, LOG, SERVED, SNAPSHOTS
 from ..log.disk import Disk, RealDisk, write_whole
 from ..log.recovery import QUARANTINE
 from ..log.salvage import AFTER_DAMAGE
@@ -250,8 +250,8 @@ def _events(log: SegmentLog) -> Iterator[Event]:
 
 
 def _files_but(disk: Disk, kept: set[str]) -> Iterator[str]:
-    """All snapshots, states and quarantined files, and every blob not in `kept`; of packs those left empty."""
-    for folder in (SNAPSHOTS, STATES, QUARANTINE):
+    """All snapshots and quarantined files, and every blob not in `kept`; of packs those left empty."""
+    for folder in (SNAPSHOTS, QUARANTINE):
         yield from (f"{folder}/{name}" for name in disk.names(folder))
     for store in (BLOBS, SERVED):
         for folder in disk.names(store):

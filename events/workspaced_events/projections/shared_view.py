@@ -125,17 +125,13 @@ def _with_presence(shared: SharedVault, state: VaultState, may_leave: Callable[[
     active, selection = state.active, state.selection
     is_shown = active is not None and may_leave(active.id)
     tabs = (tab for tab in state.tabs.values() if may_leave(tab.note_id))
-    return SharedVault(
-        vault=shared.vault,
+    return replace(
+        shared,
         active=SharedActive(active.id, microseconds(active.since)) if active is not None and is_shown else None,
         selection=SharedSelection(selection.note, selection.start_line, selection.end_line, selection.text)
         if selection is not None and is_shown
         else None,
-        pins=shared.pins,
-        ordered_ms=shared.ordered_ms,
         tabs=tuple(SharedTab(tab.note_id, microseconds(tab.last_accessed)) for tab in tabs),
-        renames=shared.renames,
-        removals=shared.removals,
     )
 
 

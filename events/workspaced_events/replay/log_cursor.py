@@ -10,7 +10,6 @@ import msgspec
 
 from ..clock import Clock, ClockStep, Stretch, stretches, stretches_at, system_clock
 from ..errors import InvalidArgument
-from ..journal.segment_states import SegmentStates
 from ..log.segments import SegmentLog
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, WorkspaceState
@@ -128,7 +127,6 @@ class LogMoments:
         clock: Clock = system_clock,
         steps: Callable[[], Sequence[ClockStep]] = tuple,
         check: Callable[[], object] = lambda: None,
-        states: SegmentStates | None = None,
     ) -> None:
         """
         Args:
@@ -136,9 +134,7 @@ class LogMoments:
             clock: the time on the log's timeline.
             steps: the log's clock steps so far.
             check: called before each read; raises if the caller no longer waits.
-            states: kept on the disk; gets those that are missing as they are folded.
         """
-        self._states = states
         self._check = check
         self._log = log
         self._clock = clock
@@ -179,28 +175,17 @@ class LogMoments:
     def state_at(self, seq: int) -> WorkspaceState:
         """The fold up to `seq`, starting at the nearest kept state before it."""
         with self._folding:
-            start, state = self._nearest(seq)
+            start = max((known for known in self._folded if known <= seq), default=0)
+            state = self._folded.get(start, EMPTY)
             stride = max(_STRIDE_EVENTS, 2 * self.tail // _STATES_KEPT)
-            missing = self._states.missing(start, seq) if self._states is not None and start < seq else set[int]()
             for event in self.after(start) if start < seq else ():
                 if event.seq > seq:
                     break
                 state = apply(state, event)
                 if event.seq % stride == 0:
                     self._keep(event.seq, state)
-                if event.seq in missing and self._states is not None:
-                    self._states.put(event.seq, state)
             self._keep(seq, state)
             return state
-
-    def _nearest(self, seq: int) -> tuple[int, WorkspaceState]:
-        """The nearest kept state before or at `seq`, and its sequence."""
-        start = max((known for known in self._folded if known <= seq), default=0)
-        if self._states is not None and seq - start > _PAGE_EVENTS_MAX:
-            kept = self._states.before(seq, start)
-            if kept is not None:
-                return kept
-        return start, self._folded.get(start, EMPTY)
 
     def _keep(self, seq: int, state: WorkspaceState) -> None:
         self._folded[seq] = state

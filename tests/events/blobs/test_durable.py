@@ -63,25 +63,6 @@ def test_never_gives_what_does_not_fit_its_name() -> None:
             store.get(NAME)
 
 
-def test_is_durable_once_put_returns_and_whole_or_absent_before() -> None:
-    whole = SimDisk()
-    DurableBlobStore(whole).put(TEXT)
-    for crash_at in range(1, whole.operations + 2):
-        disk = SimDisk()
-        disk.crash_at = crash_at
-        put = False
-        try:
-            DurableBlobStore(disk).put(TEXT)
-            put = True
-        except PowerCut:
-            pass
-        for seed in range(8):
-            survivor = disk.crash(seed)
-            assert DurableBlobStore(survivor).get(NAME) in ((TEXT,) if put else (TEXT, None))
-            assert DurableBlobStore(survivor).put(TEXT) == NAME
-            assert DurableBlobStore(survivor.crash(seed)).get(NAME) == TEXT
-
-
 @pytest.mark.parametrize("operation", ["open", "write", "sync", "rename", "sync_directory", "truncate"])
 def test_is_durable_when_put_again_after_an_error(operation: str) -> None:
     """A name that only the page cache knows must not pass for a kept one."""
@@ -138,9 +119,9 @@ def packed_in(store: DurableBlobStore, texts: list[bytes] = TEXTS) -> Pack:
     return pack
 
 
-def read(disk: Disk) -> list[bytes | None]:
+def read(disk: Disk, texts: list[bytes] = TEXTS) -> list[bytes | None]:
     store = DurableBlobs(disk)
-    return [store.get(name) for name in NAMES]
+    return [store.get(sha256(text).hexdigest()) for text in texts]
 
 
 def test_texts_of_a_pack_are_read_as_any_others(disk: Disk) -> None:
@@ -193,25 +174,31 @@ def test_of_two_packs_with_one_text_either_may_be_removed(disk: Disk) -> None:
 
 
 @pytest.mark.fault(row=49)
-def test_is_durable_once_written_and_whole_or_absent_before() -> None:
+@pytest.mark.parametrize("texts", [TEXTS[:1], TEXTS], ids=["alone", "packed"])
+def test_is_durable_once_written_and_whole_or_absent_before(texts: list[bytes]) -> None:
+    def write(disk: Disk) -> None:
+        store = DurableBlobStore(disk)
+        if (pack := store.pack(texts)) is not None:
+            store.add(pack)
+        for text in texts:
+            store.put(text)
+
     whole = SimDisk()
-    DurableBlobStore(whole).pack(TEXTS)
+    write(whole)
     for crash_at in range(1, whole.operations + 2):
         disk = SimDisk()
         disk.crash_at = crash_at
         written = False
         try:
-            DurableBlobStore(disk).pack(TEXTS)
+            write(disk)
             written = True
         except PowerCut:
             pass
         for seed in range(8):
             survivor = disk.crash(seed)
-            assert read(survivor) in ((TEXTS,) if written else (TEXTS, [None] * len(TEXTS)))
-            store = DurableBlobStore(survivor)
-            if (pack := store.pack(TEXTS)) is not None:
-                store.add(pack)
-            assert read(survivor.crash(seed)) == TEXTS
+            assert read(survivor, texts) in ((texts,) if written else (texts, [None] * len(texts)))
+            write(survivor)
+            assert read(survivor.crash(seed), texts) == texts
 
 
 @pytest.mark.parametrize("operation", ["open", "write", "sync", "rename", "sync_directory"])

@@ -213,16 +213,6 @@ class TestAGroup:
 
 
 class TestPermutations:
-    def test_are_judged_at_the_moment_of_appending(self, desk: Desk) -> None:
-        order = Action(c.PinnedNotesReordered((NoteId("b.md"), NoteId("a.md"))))
-        early = desk.submit([order])
-        desk.submit([pin("a.md"), pin("b.md")])
-        late = desk.submit([order])
-        desk.commit()
-        assert isinstance(early[0], InvalidArgument)
-        assert isinstance(late[0], list)
-        assert list(desk.recorder.state.of(VaultId("v")).pins) == ["b.md", "a.md"]
-
     @pytest.mark.parametrize(
         "order", [(), ("a.md",), ("a.md", "a.md"), ("a.md", "c.md"), ("a.md", "b.md", "b.md")]
     )
@@ -322,27 +312,21 @@ class TestPlans:
         assert met == [(0, 1), (1, 2), (2, 3)]
         assert [outcome[0][0].seq for outcome in told] == [2, 3, 4]
 
-    def test_that_raise_harm_nobody_else(self, desk: Desk) -> None:
+    def test_that_raise_harm_nobody_else_nor_does_text_without_a_utf8_form(self, desk: Desk) -> None:
         def broken(_now: Planned) -> list[Action]:
             raise KeyError("a bug")
 
         def refusing(_now: Planned) -> list[Action]:
             raise InvalidArgument("no")
 
-        told = [desk.submit(each) for each in ([pin("a.md")], broken, refusing, [pin("b.md")])]
+        no_utf8 = [pin("c.md"), Action(c.NotePinned(NoteId("d.md"), title="\ud800"))]
+        told = [desk.submit(each) for each in ([pin("a.md")], broken, refusing, no_utf8, [pin("b.md")])]
         desk.commit()
         outcomes = [outcome for [outcome] in told]
-        assert [type(outcome) for outcome in outcomes] == [list, WorkspacedError, InvalidArgument, list]
+        kinds = [list, WorkspacedError, InvalidArgument, WorkspacedError, list]
+        assert [type(outcome) for outcome in outcomes] == kinds
         assert outcomes[1].code == "INTERNAL"
         assert list(desk.recorder.state.of(VaultId("v")).pins) == ["a.md", "b.md"]
-
-    def test_text_without_a_utf8_form_harms_nobody_else(self, desk: Desk) -> None:
-        bad = desk.submit([pin("a.md"), Action(c.NotePinned(NoteId("b.md"), title="\ud800"))])
-        good = desk.submit([pin("c.md")])
-        desk.commit()
-        assert isinstance(bad[0], WorkspacedError)
-        assert isinstance(good[0], list)
-        assert list(desk.recorder.state.of(VaultId("v")).pins) == ["c.md"]
         desk.check_state()
 
 
@@ -350,6 +334,10 @@ def selection(text: str) -> Action:
     raw = {"type": "selection_changed", "data": {"note": "a.md", "startLine": 1, "endLine": 2, "text": text}}
     [action] = parse_actions([raw], keep_text=lambda content: sha256(content).hexdigest())
     return action
+
+
+TEXTS = ("x" * 5_000, "y" * 5_000, "z" * 5_000)
+NO_ORDER = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
 
 
 class TestLongText:
@@ -379,90 +367,67 @@ class TestLongText:
 
 
 @pytest.mark.fault(row=61)
-class TestBlobsOfRefusedBatches:
-    """Row 61: what no event names is removed again."""
+@pytest.mark.parametrize("texts", [TEXTS[:1], TEXTS], ids=["one", "packed"])
+class TestBlobs:
+    """One file, of one text or of several: what no event names is removed again."""
 
-    def test_are_not_left_by_an_action_that_is_refused(self, desk: Desk) -> None:
-        told = desk.publish(selection("x" * 5_000), Action(c.PinnedNotesReordered((NoteId("no.md"),))))
-        assert isinstance(told, InvalidArgument)
-        assert blob_files(desk) == []
-
-    def test_are_not_left_where_the_log_takes_no_more(self, desk: Desk) -> None:
-        desk.refuse(errno.ENOSPC, "write", ".wlog")
-        told = [desk.submit([selection("x" * 5_000)]), desk.submit([selection("y" * 5_000)])]
-        desk.commit()
-        assert {type(outcome) for [outcome] in told} == {DiskFull}
-        assert blob_files(desk) == []
-
-    def test_stay_where_the_batch_may_yet_be_in_the_log(self, desk: Desk) -> None:
-        desk.refuse(errno.EIO, "sync", ".wlog")
-        assert isinstance(desk.publish(selection("x" * 5_000)), LogFailed)
-        assert len(blob_files(desk)) == 1
-
-    def test_stay_where_an_event_names_them(self, desk: Desk) -> None:
-        desk.receipts(selection("x" * 5_000))
-        bad = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
-        desk.publish(selection("x" * 5_000), bad)
-        told = [desk.submit([selection("x" * 5_000)]), desk.submit([selection("x" * 5_000), bad])]
-        desk.refuse(errno.ENOSPC, "write", ".wlog")
-        desk.commit()
-        assert [type(outcome) for [outcome] in told] == [DiskFull, InvalidArgument]
-        assert len(blob_files(desk)) == 1
-        desk.disk.faults = lambda _operation, _name: None
-        event = next(event for event in desk.events() if event.type == "selection_changed")
-        assert desk.journal.blobs.get(event.data.text_sha256) == b"x" * 5_000
-
-
-@pytest.mark.fault(row=61)
-class TestPackedTexts:
-    """The texts of a large batch are one file, which is written before the writer takes the batch."""
-
-    TEXTS = ("x" * 5_000, "y" * 5_000, "z" * 5_000)
-
-    def test_are_in_one_file_before_the_events(self, desk: Desk) -> None:
-        actions = [selection(text) for text in self.TEXTS]
-        told = desk.submit(actions, texts=texts_of(actions), client="ui")
-        desk.commit()
-        assert isinstance(told[0], list)
-        assert blob_files(desk) == ["packs/00000000000000000001.wpack"]
-        survivor = open_journal(desk.disk.crash(1), version="t")
-        named = [event.data.text_sha256 for event in desk.events() if event.type == "selection_changed"]
-        assert [survivor.blobs.get(name) for name in named] == [text.encode() for text in self.TEXTS]
-
-    def test_are_not_left_by_a_batch_that_is_refused_or_dropped(self, desk: Desk) -> None:
-        actions = [selection(text) for text in self.TEXTS]
-        bad = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
+    def test_are_not_left_by_a_batch_that_is_refused_or_dropped(self, desk: Desk, texts: Sequence[str]) -> None:
+        actions = [selection(text) for text in texts]
         told = [
-            desk.submit([*actions, bad], texts=texts_of(actions)),
+            desk.submit([*actions, NO_ORDER], texts=texts_of(actions)),
             desk.submit(lambda _now: [], texts=texts_of(actions)),
         ]
         desk.commit()
         assert isinstance(told[0][0], InvalidArgument) and told[1] == [[]]
         assert blob_files(desk) == []
 
-    def test_stay_where_another_batch_names_them(self, desk: Desk) -> None:
-        actions = [selection(text) for text in self.TEXTS]
-        bad = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
-        for given in ([*actions, bad], actions, [*actions, bad]):
-            desk.submit(given, texts=texts_of(actions))
+    def test_are_not_left_where_the_log_takes_no_more(self, desk: Desk, texts: Sequence[str]) -> None:
+        actions = [selection(text) for text in texts]
+        desk.refuse(errno.ENOSPC, "write", ".wlog")
+        told = [desk.submit(actions, texts=texts_of(actions)) for _ in range(2)]
         desk.commit()
+        assert {type(outcome) for [outcome] in told} == {DiskFull}
+        assert blob_files(desk) == []
+
+    def test_stay_where_another_batch_names_them(self, desk: Desk, texts: Sequence[str]) -> None:
+        actions = [selection(text) for text in texts]
+        for _ in range(2):
+            for given in ([*actions, NO_ORDER], actions, [*actions, NO_ORDER]):
+                desk.submit(given, texts=texts_of(actions))
+            desk.commit()
+            desk.refuse(errno.ENOSPC, "write", ".wlog")
         assert [desk.journal.blobs.get(sha256(text).hexdigest()) for text in texts_of(actions)] == texts_of(
             actions
         )
         assert len(blob_files(desk)) == 1
 
-    def test_stay_where_the_batch_may_yet_be_in_the_log_and_are_not_written_afterwards(self, desk: Desk) -> None:
-        actions = [selection(text) for text in self.TEXTS]
+    def test_stay_where_the_batch_may_yet_be_in_the_log_and_are_not_written_afterwards(
+        self, desk: Desk, texts: Sequence[str]
+    ) -> None:
         desk.refuse(errno.EIO, "sync", ".wlog")
-        told = desk.submit(actions, texts=texts_of(actions))
+        told: list[list[Outcome]] = []
+        for actions in ([selection(text) for text in texts], [selection(text[:4_500]) for text in texts]):
+            told.append(desk.submit(actions, texts=texts_of(actions)))
+            desk.commit()
+        assert isinstance(told[0][0], LogFailed) and len(blob_files(desk)) == 1
+
+
+@pytest.mark.fault(row=61)
+class TestPackedTexts:
+    """The texts of a large batch are one file, which is written before the writer takes the batch."""
+
+    def test_are_in_one_file_before_the_events(self, desk: Desk) -> None:
+        actions = [selection(text) for text in TEXTS]
+        told = desk.submit(actions, texts=texts_of(actions), client="ui")
         desk.commit()
-        others = [selection(text[:4_500]) for text in self.TEXTS]
-        told += desk.submit(others, texts=texts_of(others))
-        desk.commit()
-        assert isinstance(told[0], LogFailed) and len(blob_files(desk)) == 1
+        assert isinstance(told[0], list)
+        assert blob_files(desk) == ["packs/00000000000000000001.wpack"]
+        survivor = open_journal(desk.disk.crash(1), version="t")
+        named = [event.data.text_sha256 for event in desk.events() if event.type == "selection_changed"]
+        assert [survivor.blobs.get(name) for name in named] == [text.encode() for text in TEXTS]
 
     def test_are_files_of_their_own_where_they_cannot_be_packed(self, desk: Desk) -> None:
-        actions = [selection(text) for text in self.TEXTS]
+        actions = [selection(text) for text in TEXTS]
         desk.disk.faults = lambda _operation, name: OSError(errno.EACCES, "no") if "packs" in name else None
         told = desk.submit(actions, texts=texts_of(actions))
         desk.commit()
@@ -488,7 +453,7 @@ class TestPackedTexts:
             desk.recorder.submit(actions, "ui", taken, client=client, texts=texts)
 
         desk.recorder.start()
-        large = [selection(text) for text in self.TEXTS]
+        large = [selection(text) for text in TEXTS]
         submit("large", "one", *large, texts=texts_of(large))
         assert packing.wait(60)
         submit("behind it", "one", active("b.md"))
@@ -508,7 +473,7 @@ class TestPackedTexts:
         ]
 
     def test_what_waits_to_be_packed_is_written_at_the_end(self, desk: Desk) -> None:
-        actions = [selection(text) for text in self.TEXTS]
+        actions = [selection(text) for text in TEXTS]
         told = desk.submit(actions, texts=texts_of(actions))
         desk.recorder.close()
         assert isinstance(told[0], list) and len(told[0]) == 3
@@ -527,23 +492,14 @@ def blob_files(desk: Desk) -> list[str]:
 
 
 class TestAFailedSync:
-    def test_poisons_everybody_pending_and_everybody_after(self, desk: Desk) -> None:
-        desk.publish(pin("before.md", "before"))
-        told = [desk.submit([pin(f"{n}.md")]) for n in range(3)]
-        desk.refuse(errno.EIO, "sync", ".wlog")
-        assert desk.commit() == []
-        assert all(isinstance(outcome, LogFailed) for [outcome] in told)
-        assert isinstance(desk.publish(pin("later.md")), LogFailed)
-        assert desk.log.failure is not None
-        assert [event.seq for event in desk.events()] == [1, 2]
-        desk.check_state()
-
-    def test_still_answers_retries_of_what_is_safe(self, desk: Desk) -> None:
+    def test_poisons_everybody_and_retries_of_what_is_safe_are_answered(self, desk: Desk) -> None:
         desk.publish(pin("a.md", "x"))
         desk.refuse(errno.EIO, "sync", ".wlog")
-        desk.publish(pin("b.md", "y"))
+        told = [desk.submit([pin("b.md", "y")]) for _ in range(2)]
+        assert desk.commit() == [] and all(isinstance(outcome, LogFailed) for [outcome] in told)
         assert desk.receipts(pin("a.md", "x"))[0].duplicate
         assert isinstance(desk.publish(pin("b.md", "y")), LogFailed)
+        desk.check_state()
 
 
 class TestTheQueue:

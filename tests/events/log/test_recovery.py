@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
-from support.journals import copy_of, files_of, flipped, opened, record, scanned, segments_of
+from support.journals import copy_of, flipped, opened, record, scanned, segments_of
 from support.simulated_disk import PowerCut, SimDisk
 
-from workspaced_events.errors import DiskFull, LogReadOnly
+from workspaced_events.errors import DiskFull
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal
@@ -343,35 +343,6 @@ class TestHeadInAnyCondition:
         journal = opened(disk)
         check_journal(journal, 4)
         assert any("another log" in warning for warning in journal.warnings)
-
-
-class TestOverDamage:
-    @pytest.fixture
-    def disk(self) -> SimDisk:
-        disk = SimDisk()
-        acting(disk, publish_eight, 1 << 30)
-        name = segments_of(disk)[1]
-        data = disk.read(f"log/{name}")
-        disk.overwrite(f"log/{name}", flipped(data, 8 * (len(data) - 20)))
-        for snapshot in disk.names("snapshots"):
-            disk.discard(f"snapshots/{snapshot}")
-        return disk
-
-    def test_reads_up_to_it_and_refuses_to_append(self, disk: SimDisk) -> None:
-        files = files_of(disk, *DIRECTORIES)
-        journal = opened(disk)
-        assert journal.log.damage is not None
-        seq = journal.log.tail.seq
-        events = journal.log.read(1, EVERYTHING)
-        assert 1 < seq < 8
-        assert [event.seq for event in events] == list(range(1, seq + 1))
-        assert msgspec.json.encode(journal.writer.state) == msgspec.json.encode(fold_all(events, EMPTY))
-        outcome = record(journal, *notes(seq + 1, 1))
-        assert isinstance(outcome, LogReadOnly)
-        assert outcome.code == "LOG_READ_ONLY"
-        assert journal.log.read(seq + 1, 10) == []
-        journal.writer.close()
-        assert files_of(disk, *DIRECTORIES) == files
 
 
 class TestEventsOfANewerVersion:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.journals import scanned, segments_of
+from support.journals import record, scanned, segments_of
 from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import DiskFull, LogDamaged, LogFailed
 from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
 from workspaced_events.limits import INDEX_STRIDE_BYTES, LINE_BYTES_MAX
 from workspaced_events.log import segments
 from workspaced_events.log.line_format import Header, parse_header
@@ -132,6 +134,30 @@ class TestReading:
             start = max(first, 1)
             assert [each.seq for each in log.read(first, 5)] == list(range(start, min(start + 5, last + 1)))
         assert [each.seq for each in log.read(1, EVERYTHING, EVERYTHING)] == list(range(1, last + 1))
+
+    def test_reads_on_from_nearby_where_opening_skipped_a_segment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Opening over a snapshot learns only where a sealed segment begins."""
+        disk = SimDisk()
+        journal = open_journal(disk, version="t", segment_bytes_max=1 << 20)
+        record(journal, Action(c.VaultOpened(VaultId("v"), "v", "/v")))
+        for _ in range(120):
+            record(journal, *[Action(c.SelectionChanged(NoteId("n.md"), 1, 2, text="x" * 900))] * 10)
+        journal.writer.close()
+        log = open_journal(disk, version="t").log
+        decoded: list[int] = []
+        decode = segments.decode_batch
+
+        def counted(payload: bytes) -> list[Event]:
+            decoded.append(1)
+            return decode(payload)
+
+        monkeypatch.setattr(segments, "decode_batch", counted)
+        for first in range(1, 1_000, 10):
+            assert [event.seq for event in log.read(first, 10)] == list(range(first, first + 10))
+        assert len(decoded) < 1_200, "each read looks at 64 KiB before it, not at the segment's beginning"
+        seen = len(decoded)
+        assert [event.seq for event in log.read(901, 5)] == list(range(901, 906))
+        assert len(decoded) - seen < 12
 
     def test_reads_lines_of_the_largest_size(self) -> None:
         disk = SimDisk()

@@ -15,6 +15,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.profiles import examples
+from support.random_log import time_at
 from support.simulated_disk import SimDisk
 
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
@@ -58,10 +59,6 @@ def unknown_event(data: bytes, seq: int = 1) -> Event:
     return UnknownEvent(
         seq, EventId(f"u{seq}"), time_at(seq), "ui", VaultId("v"), kind="zoomed", data=msgspec.Raw(data)
     )
-
-
-def time_at(seq: int) -> str:
-    return f"2026-01-01T00:{seq // 60:02}:{seq % 60:02}.000000Z"
 
 
 class TestAPseudonym:

@@ -5,84 +5,32 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
+from support.random_log import V as V1
+from support.random_log import W as V2
+from support.random_log import event_of
 from support.stored_logs import MemoryLog
 
-from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_from, visits_of
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.projections.visits import Bounds, Visit, VisitLog, VisitStream, visits_from, visits_of
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import ENTRY_OF, Event
+from workspaced_events.schema.catalogue import Event
 
-V1, V2 = VaultId("v1"), VaultId("v2")
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "c", "日記"))
 A, B, C, _ = NOTES
 
 
-def time_at(seq: int) -> str:
-    """One event a minute, the first at 00:01."""
-    return f"2026-03-01T{seq // 60:02}:{seq % 60:02}:00.000000Z"
-
-
-def event(seq: int, data: c.Data, *, vault: VaultId | None = V1, source: str = "ui", at: str = "") -> Event:
-    made: Event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), at or time_at(seq), source, vault, data)
-    return made
-
-
-def events_of(*actions: c.Data | tuple[VaultId, c.Data]) -> list[Event]:
-    return [
-        event(seq, action[1], vault=action[0]) if isinstance(action, tuple) else event(seq, action)
-        for seq, action in enumerate(actions, start=1)
-    ]
-
-
-def seen(events: Sequence[Event], vault: VaultId = V1) -> list[tuple[str, int, int | None]]:
-    """Note, and the minutes when the visit began and ended."""
-
-    def minute(at: str) -> int:
-        return int(at[11:13]) * 60 + int(at[14:16])
-
-    return [
-        (visit.note, minute(visit.at), minute(visit.until) if visit.until else None)
-        for visit in visits_of(events, vault)
-    ]
+def events_of(*actions: c.Data) -> list[Event]:
+    return [event_of(seq, action) for seq, action in enumerate(actions, start=1)]
 
 
 SET_A, SET_B, CLEARED = c.ActiveNoteSet(A), c.ActiveNoteSet(B), c.ActiveNoteCleared()
 STARTED, STOPPED = c.DaemonStarted("1", 1, (V1,)), c.DaemonStopped("SIGTERM")
+OPENED, RECOVERED = c.VaultOpened(V2, "v", "/v"), c.LogRecovered("s", 1, 2, 3, "q")
 TOOL = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True, "2026-03-01T12:00:00.000000Z")
-
-# -- what begins and ends a visit --
-
-
-def test_what_a_starting_daemon_appends_first_is_no_sign_of_life() -> None:
-    torn = c.LogRecovered("s", 1, 2, 3, "q")
-    opened = c.VaultOpened(V2, "v", "/v")
-    switched = event(5, c.VaultSwitched(V2), vault=V2, source="workspaced")
-    start = [*events_of(SET_A, TOOL, torn, opened), switched, event(6, STARTED)]
-    assert seen(start) == [(A, 1, 2)]
-    assert seen([*events_of(SET_A, TOOL, opened), event(4, c.VaultSwitched(V2), source="workspaced")]) == [
-        (A, 1, 2)
-    ]
-    assert seen(events_of(SET_A, TOOL, opened, STARTED)) == [(A, 1, 2)]
-
-
-@pytest.mark.parametrize(
-    ("renames", "names"),
-    [
-        ([(A, B), (B, C)], (C, C)),
-        ([(A, C), (B, A), (C, B)], (B, A)),
-        ([(A, C), (A, B)], (C, B)),
-        ([(A, A)], (A, B)),
-        ([(A, B), (B, A)], (A, A)),
-    ],
-)
-def test_renames_in_a_row_lead_on(renames: list[tuple[NoteId, NoteId]], names: tuple[NoteId, NoteId]) -> None:
-    events = events_of(SET_A, SET_B, *(c.NoteRenamed(old, new) for old, new in renames))
-    assert tuple(note for note, _at, _until in seen(events)) == names
-
 
 # -- how much is remembered --
 
@@ -98,28 +46,7 @@ def test_at_most_so_many_visits_are_remembered_and_little_more_is_held() -> None
         assert len(fold.vaults[V1].stays) <= bounds.visits + 2 * bounds.slack
 
 
-def test_an_old_visit_begins_where_its_note_was_set_again() -> None:
-    events = events_of(SET_A, TOOL, SET_A, TOOL, SET_A, TOOL, CLEARED, TOOL)
-    log = VisitLog(MemoryLog(events), Bounds(events=6, visits=7, slack=2))
-    begun = {until: [(v.seq, v.until) for v in log.visits(V1, until)] for until in range(1, 9)}
-    assert begun[6] == [(1, None)]
-    assert begun[7] == [(3, time_at(7))]
-    assert begun[8] == [(3, time_at(7))]
-
-
 # -- what is kept --
-
-
-def test_what_is_fed_need_not_be_read() -> None:
-    source = MemoryLog(events_of(SET_A))
-    log = VisitLog(source)
-    log.visits(V1, 1)
-    reads = source.reads
-    source.events.append(event(2, SET_B))
-    assert log.visits_nonblocking(V1, 2) is None
-    log.feed(source.events[1:])
-    assert log.visits_nonblocking(V1, 2) == [Visit(A, 1, time_at(1), time_at(2)), Visit(B, 2, time_at(2), None)]
-    assert source.reads == reads
 
 
 def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None:
@@ -132,18 +59,18 @@ def test_memory_reaches_back_as_far_as_its_slack_however_it_was_filled() -> None
             assert log.visits_nonblocking(V1, until) == visits_of(source.events[until - 10 : until], V1)
         assert log.visits_nonblocking(VaultId("v3"), tail - 5) == []
         assert source.reads == reads
-        source.events.append(event(tail + 1, SET_A if tail % 3 else SET_B))
+        source.events.append(event_of(tail + 1, SET_A if tail % 3 else SET_B))
         log.feed(source.events[-1:])
 
 
 @pytest.mark.parametrize("fed", [True, False])
 def test_however_many_tools_were_called_since_the_last_change_is_in_memory(fed: bool) -> None:
     changes = events_of(*[SET_A, SET_B] * 20)
-    source = MemoryLog(changes if fed else [*changes, *[event(seq, TOOL) for seq in range(41, 50)]])
+    source = MemoryLog(changes if fed else [*changes, *[event_of(seq, TOOL) for seq in range(41, 50)]])
     log = VisitLog(source, Bounds(events=10, visits=20, slack=2))
     log.visits(V1, 40)
     for seq in range(len(source.events) + 1, 100):
-        source.events.append(event(seq, TOOL))
+        source.events.append(event_of(seq, TOOL))
         log.feed(source.events[-1:])
     assert log.visits_nonblocking(V1, 40) == visits_of(changes[30:], V1)
     assert log.visits_nonblocking(V1, 99) == []
@@ -164,13 +91,13 @@ def test_events_fed_while_the_log_is_read_are_not_missed() -> None:
     def growing(first: int, limit: int) -> list[Event]:
         found = read(first, limit)
         if len(source.events) < 6:
-            source.events.append(event(len(source.events) + 1, SET_A))
+            source.events.append(event_of(len(source.events) + 1, SET_A))
             log.feed(source.events[-1:])
         return found
 
     source.read = growing  # type: ignore[method-assign]
     log.visits(V1, 2)
-    source.events.append(event(len(source.events) + 1, CLEARED))
+    source.events.append(event_of(len(source.events) + 1, CLEARED))
     log.feed(source.events[-1:])
     assert log.visits_nonblocking(V1, len(source.events)) == visits_of(source.events, V1)
 
@@ -203,13 +130,13 @@ actions: Any = st.one_of(
     st.builds(c.VaultOpened, st.sampled_from([V1, V2]), st.just("v"), st.just("/v")),
     st.just(TOOL),
     st.just(STARTED),
-    st.just(STOPPED),
+    st.sampled_from([STOPPED, c.PauseStarted(), RECOVERED]),
 )
 sessions = st.lists(
     st.tuples(actions, st.sampled_from([V1, V1, V2]), st.sampled_from(["ui", "ui", "workspaced"])), max_size=60
 ).map(
     lambda rows: [
-        event(seq, data, vault=vault, source=source) for seq, (data, vault, source) in enumerate(rows, 1)
+        event_of(seq, data, vault=vault, source=source) for seq, (data, vault, source) in enumerate(rows, 1)
     ]
 )
 
@@ -249,8 +176,8 @@ def end_of(going: dict[str, Any], each: Event, vault: VaultId, alive: str) -> st
         case "VaultSwitched":
             ends = data.vault_id != vault
         case name:
-            ends = name in ("DaemonStarted", "DaemonStopped")
-    of_a_start = isinstance(data, c.DaemonStarted) or (
+            ends = name in ("DaemonStarted", "DaemonStopped", "PauseStarted", "LogRecovered")
+    of_a_start = isinstance(data, c.DaemonStarted | c.LogRecovered) or (
         isinstance(data, c.VaultSwitched) and each.source == "workspaced"
     )
     return (alive if of_a_start else each.time) if ends else None
@@ -258,6 +185,9 @@ def end_of(going: dict[str, Any], each: Event, vault: VaultId, alive: str) -> st
 
 @settings(max_examples=examples(500))
 @given(sessions)
+@example([*events_of(SET_A, TOOL, RECOVERED), event_of(4, c.VaultSwitched(V2), source="workspaced")])
+@example(events_of(SET_A, TOOL, OPENED, STARTED))
+@example(events_of(SET_A, SET_B, c.NoteRenamed(A, B), c.NoteRenamed(B, C)))
 def test_the_fold_does_what_the_rules_say(events: list[Event]) -> None:
     for vault in (V1, V2):
         assert visits_of(events, vault) == model(events, vault)
@@ -274,16 +204,19 @@ small = st.builds(
 def test_what_is_kept_is_the_fold_of_the_last(events: list[Event], bounds: Bounds, data: st.DataObject) -> None:
     """However it was read and fed, and whichever sequence is asked for."""
     source = MemoryLog([], page=data.draw(st.integers(1, 20)))
-    log = VisitLog(source, bounds)
+    log, stream = VisitLog(source, bounds), VisitStream(bounds)
     while len(source.events) < len(events):
-        size = data.draw(st.integers(1, 12))
-        source.events = events[: len(source.events) + size]
+        known, size = len(source.events), data.draw(st.integers(1, 12))
+        source.events = events[: known + size]
+        stream.feed(source.events[known:])
         if data.draw(st.booleans()):
             log.feed(source.events[-size - data.draw(st.integers(0, 2)) :])
         tail = len(source.events)
         until = data.draw(st.integers(0, tail) | st.just(tail))
         window = source.events[max(0, until - bounds.events) : until]
         for vault in (V1, V2):
+            last = source.events[max(0, tail - bounds.events) :]
+            assert stream.visits(vault, tail) == visits_of(last, vault, bounds)
             expected = visits_of(window, vault, bounds)
             warm = log.visits_nonblocking(vault, until)
             assert warm is None or warm == expected

@@ -314,26 +314,31 @@ def test_a_part_that_is_missing_or_nonsense_is_refused(part: Slice, name: str, c
         read_whole(remade(bundled(part), {name: lambda _content: content}))
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "value"),
-    [
-        *[("manifest.json", "first", value) for value in (1, 5, 7)],
-        *[("manifest.json", "last", value) for value in (0, 5, 7)],
-        ("manifest.json", "log", "another"),
-        ("state.json", "seq", 4),
-        ("visits.json", "seq", 4),
-    ],
-)
-def test_a_manifest_or_start_that_does_not_fit_is_refused(part: Slice, name: str, field: str, value: Any) -> None:
-    with pytest.raises(LogDamaged):
-        read_whole(remade(bundled(part), {name: changed(lambda found: found.update({field: value}))}))
+def has(field: str, value: Any) -> Change:
+    return changed(lambda found: found.update({field: value}))
 
 
-@pytest.mark.parametrize("lines", [slice(0, -1), slice(0, 1), slice(None, None, 2)], ids=str)
-def test_events_that_are_missing_are_found(part: Slice, lines: slice) -> None:
-    some: dict[str, Change] = {"log.jsonl": lambda content: b"".join(content.splitlines(True)[lines])}
+MISFITS: list[tuple[dict[str, Change], dict[str, bytes]]] = [
+    *(({"manifest.json": has("first", first)}, {}) for first in (1, 5, 7)),
+    *(({"manifest.json": has("last", last)}, {}) for last in (0, 5, 7)),
+    ({"manifest.json": has("log", "another")}, {}),
+    ({"state.json": has("seq", 4)}, {}),
+    ({"visits.json": has("seq", 4)}, {}),
+    ({"log.jsonl": lambda content: b"".join(content.splitlines(True)[:-1])}, {}),
+    ({"log.jsonl": lambda content: b"".join(content.splitlines(True)[:1])}, {}),
+    ({"log.jsonl": lambda content: b"".join(content.splitlines(True)[::2])}, {}),
+    *(({}, {name: b"x"}) for name in ("../evil", "/etc/passwd", "blobs/../../x", "blobs/", "x\x1b")),
+    *(({}, {f"blobs/{name}": b"x"}) for name in (NAME.upper(), f"{NAME}\n")),
+    ({}, {"state.json": b"{}"}),
+]
+"""Parts that do not fit the others, entries of no bundle, and two entries of one name."""
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(("changes", "more"), MISFITS)
+def test_what_does_not_fit_is_refused(part: Slice, changes: dict[str, Change], more: dict[str, bytes]) -> None:
     with pytest.raises(LogDamaged):
-        read_whole(remade(bundled(part), some))
+        read_whole(remade(bundled(part), changes, more))
 
 
 @pytest.mark.parametrize("changes", [{"version": 2}, {"workspaced": "log"}])
@@ -341,21 +346,6 @@ def test_a_newer_version_and_another_kind_are_named(part: Slice, changes: dict[s
     newer = {"manifest.json": changed(lambda manifest: manifest.update(changes))}
     with pytest.raises(InvalidArgument, match="standard input"):
         opened(remade(bundled(part), newer, {"newer.json": b"{}"}))
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["../evil", "/etc/passwd", "blobs/../../x", f"blobs/{NAME.upper()}", f"blobs/{NAME}\n", "blobs/", "x\x1b"],
-)
-def test_an_entry_that_is_no_part_of_a_bundle_is_refused(part: Slice, name: str) -> None:
-    with pytest.raises(LogDamaged):
-        opened(remade(bundled(part), {}, {name: b"x"}))
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_entries_of_one_name_are_refused(part: Slice) -> None:
-    with pytest.raises(LogDamaged):
-        opened(remade(bundled(part), {}, {"state.json": b"{}"}))
 
 
 def test_a_foreign_blob_is_found_when_it_is_read_and_named(part: Slice) -> None:

@@ -19,6 +19,7 @@ from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.replay import log_cursor
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event
@@ -68,6 +69,17 @@ def test_the_state_is_the_fold_in_whatever_order_it_is_asked_for(log: MemoryLog,
     for seq in asked:
         seq = min(seq, moments.tail)
         assert moments.state_at(seq) == fold_all(log.events[:seq], EMPTY)
+
+
+def test_after_the_first_question_a_state_is_folded_from_one_nearby(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_cursor, "_STRIDE_EVENTS", 20)
+    events = [event(seq, 1) for seq in range(1, 301)]
+    log = MemoryLog(events, page=10)
+    moments = LogMoments(log)
+    for seq in (300, 19, 119, 219, 299):
+        log.reads = 0
+        assert moments.state_at(seq) == fold_all(events[:seq], EMPTY)
+        assert log.reads <= 2 or seq == 300
 
 
 def test_of_an_empty_log_there_is_the_beginning_alone() -> None:

@@ -148,15 +148,6 @@ def test_whether_the_files_were_cached_leaves_no_trace(world: World, make_state:
         assert world.call(tool, arguments, nonblocking=True) == cold
 
 
-def test_nothing_of_a_withheld_note_is_in_what_was_kept(world: World) -> None:
-    for tool, arguments in CALLS:
-        for level in ("all", "names"):
-            payload, _, recording = world.call(tool, arguments, level)
-            assert b"rivate.md" not in recording and b"Private" not in recording
-            assert b"rivate.md" not in payload or b"no note" in payload.lower()
-    assert not any(b"workspaced: private" in blob for blob in world.blobs.values())
-
-
 @pytest.mark.parametrize("current", [None, V])
 def test_without_a_vault(make_state: Any, current: VaultId | None) -> None:
     world = World(None, full_state(make_state))

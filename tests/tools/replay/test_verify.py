@@ -8,17 +8,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support import session_machine as sessions
-from support.profiles import examples, some_of
+from support.profiles import some_of
 from support.random_log import event_of
 from support.session_machine import verified
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.visits import Bounds, VisitStream, visits_of
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
@@ -199,29 +196,3 @@ def too_long_ago(*_args: Any) -> Any:
     from workspaced_tools.replay.verify import StateNotRetained
 
     raise StateNotRetained
-
-
-_data = st.one_of(
-    st.builds(c.ActiveNoteSet, st.sampled_from([NoteId("a.md"), NoteId("b.md"), NoteId("c.md")])),
-    st.builds(c.ActiveNoteCleared),
-    st.builds(c.NoteDeleted, st.just(NoteId("b.md"))),
-    st.builds(c.NoteRenamed, st.just(NoteId("c.md")), st.just(NoteId("a.md"))),
-    st.builds(c.VaultSwitched, st.sampled_from([VaultId("one"), VaultId("two")])),
-    st.builds(c.DaemonStopped, st.just("x")),
-    st.builds(c.NoteArchived, st.just(NoteId("a.md"))),
-)
-
-
-@settings(max_examples=examples(200))
-@given(
-    st.lists(st.tuples(_data, st.sampled_from(("one", "two"))), max_size=60),
-    st.builds(Bounds, events=st.integers(1, 20), visits=st.integers(1, 5), slack=st.integers(1, 5)),
-)
-def test_visits_of_a_stream_are_those_of_its_last_events(data: list[tuple[c.Data, str]], bounds: Bounds) -> None:
-    events = [event_of(seq, each, VaultId(vault)) for seq, (each, vault) in enumerate(data, start=1)]
-    stream = VisitStream(bounds)
-    for event in events:
-        stream.feed((event,))
-        window = events[max(0, event.seq - bounds.events) : event.seq]
-        for vault in (VaultId("one"), VaultId("two")):
-            assert stream.visits(vault, event.seq) == visits_of(window, vault, bounds)

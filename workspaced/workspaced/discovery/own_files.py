@@ -34,7 +34,7 @@ _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
 DATA_NAMES = frozenset(
     (
-        *("log", "start", "blobs", "served", "swept", "policy", "quarantine", "snapshots", "states", "forgetting"),
+        *("log", "start", "blobs", "served", "swept", "policy", "quarantine", "snapshots", "forgetting"),
         *("cache", "lock", "link", "overlay-key"),
     )
 )

@@ -137,12 +137,7 @@ class Service:
     def _moments(self, journal: Journal) -> LogMoments:
         writer = journal.writer
         return LogMoments(
-            self.log,
-            writer.state,
-            writer.now,
-            lambda: writer.state.clock_steps,
-            self.threads.check_running,
-            journal.states,
+            self.log, writer.state, writer.now, lambda: writer.state.clock_steps, self.threads.check_running
         )
 
     def _calls(self, clock: Callable[[], str]) -> Calls:
