@@ -4,18 +4,14 @@ manifest."""
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.conversation import Talk
 
 from workspaced_events.ids import ConversationId, MessageId
-from workspaced_events.projections.conversations import Message
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.prompts.assembly.assemble import add_words, assemble
-from workspaced_tools.prompts.assembly.layers import L1_CHANGED, L2_CHANGED, LayerBuilder, joined, message_text
-from workspaced_tools.prompts.model.token_estimate import Estimator
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.assembly.layers import L1_CHANGED, L2_CHANGED, message_text
 from workspaced_tools.prompts.model.types import Artifact, Block, ChatMessage, Policy, Provided
 
 
@@ -78,26 +74,6 @@ def test_a_turn_of_another_conversation_or_version_or_of_no_message_is_refused()
     ):
         with pytest.raises(ArgumentInvalid):
             assemble(chat.now, wrong, chat.texts)
-
-
-words = st.text(alphabet="ab \n", max_size=12)
-
-
-@given(said=words, composer=words)
-def test_whatever_is_said_the_instruction_ends_the_words(said: str, composer: str) -> None:
-    settings = c.ConversationStarted(
-        conversation=ConversationId("c"),
-        provider="p",
-        model="m",
-        context_window=9,
-        output_reserve=0,
-        composer_sha256="c",
-    )
-    sheet = LayerBuilder("L5_USER", Estimator(1.0))
-    message = Message(MessageId("m"), "user", 1, "", "m")
-    add_words(sheet, message, settings, "chat", {"m": said, "c": composer}.__getitem__)
-    assert [entry.id for entry in sheet.entries] == ["m", "composer"]
-    assert joined(sheet.segments) == "\n\n".join(filter(None, (said.strip(" \n"), composer.strip(" \n"))))
 
 
 @pytest.mark.parametrize(

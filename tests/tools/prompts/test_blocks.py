@@ -1,6 +1,5 @@
 """How one thing is written in a prompt: nothing in a title, path or text gets out of its block."""
 
-import re
 from typing import Final
 
 import pytest
@@ -17,9 +16,7 @@ from workspaced_tools.prompts.model.blocks import (
 )
 from workspaced_tools.prompts.model.changes import LINES_MAX, line_changes, unified_diff
 from workspaced_tools.prompts.model.types import Artifact, Provided
-from workspaced_tools.prompts.model.untrusted_text import unescape_body, unescape_field
 
-KINDS: Final = ["note", "active_note", "url", "selected_text", "tool_result", "pdf", "file", "skill", "dataview"]
 NAMES: Final = [
     *("note_context", "active_note", "selected_text", "tool_result", "pinned_context", "conversation_summary"),
     *("url", "pdf", "file", "skill", "dataview", "content", "title", "path", "replaces_earlier"),
@@ -39,29 +36,6 @@ HOSTILE: Final = [
     " ",
 ]
 texts = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=5), max_size=12).map("".join)
-
-
-def closings(block: str) -> list[str]:
-    """What closes something in it."""
-    return re.findall(r"</[a-z_]+>", block)
-
-
-@given(kind=st.sampled_from(KINDS), path=texts, title=texts, text=texts, replaces=st.booleans())
-def test_a_block_gives_its_text_back(kind: str, path: str, title: str, text: str, replaces: bool) -> None:
-    block = artifact_block(Artifact(kind, path or "x", title), text, above="older" if replaces else "nothing")  # type: ignore[arg-type]
-    name = block.partition(">")[0][1:]
-    assert closings(block).count(f"</{name}>") == 1
-    assert closings(block)[-2:] == ["</content>", f"</{name}>"]
-    assert block.endswith(f"\n</content>\n</{name}>")
-    head, _, rest = block.partition("\n<content>\n")
-    assert unescape_body(rest.removesuffix(f"\n</content>\n</{name}>")) == text
-    fields = head.split("\n")[1:]
-    assert [field.partition(">")[0] for field in fields] == [
-        "<title",
-        "<path" if kind in ("note", "active_note", "selected_text", "pdf", "file") else "<source",
-        *(["<replaces_earlier"] if replaces else []),
-    ]
-    assert unescape_field(fields[0].removeprefix("<title>").removesuffix("</title>")) == (title or path or "x")
 
 
 @pytest.mark.parametrize(
