@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from support import conversation as w
 from support.profiles import examples
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.schema import catalogue as c
+from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.model.types import Envelope, Policy, Provided
 
 LONG = "".join(f"Line {number} of the note.\n" for number in range(80))
@@ -39,6 +40,20 @@ def sent_again(before: Envelope, after: Envelope) -> bool:
     one = [(message.role, block) for message in before.messages for block in message.content]
     two = [(message.role, block) for message in after.messages for block in message.content]
     return two[: len(one)] == one
+
+
+def test_what_is_kept_of_a_turn_is_made_again_where_it_is_lost_or_a_part_of_it_withheld(talk: Talk) -> None:
+    """For what else happens between two prompts: the random conversations."""
+    talk.ask("One?", talk.read("a.md", LONG))
+    talk.ask("Two?")
+    message = talk.say("Three?")
+    talk.prompt(message)
+    lost = talk.turn(message, lost=(talk.now.turns[MessageId("m1")].turn_sha256,))
+    assert assemble(talk.now, lost, talk.texts, talk.kept) == assemble(talk.now, lost, talk.texts)
+    left = c.LeftOut(MessageId("m1"), "note", "a.md", "withheld")
+    talk.tell(c.ContextFolded(conversation=w.ID, reason="withheld", library=(), left_out=(left,)))
+    turn = talk.turn(message)
+    assert assemble(talk.now, turn, talk.texts, talk.kept) == assemble(talk.now, turn, talk.texts)
 
 
 # -- what a turn says --

@@ -51,25 +51,16 @@ def test_after_a_crash_and_without_the_vault_every_prompt_is_made_again(daemon: 
     assert chat.verified() == {"same": 3}
 
 
-def test_pins_are_given_anew_with_every_prompt(chat: Talk, shared: Any) -> None:
-    note = shared.vault / "pinned.md"
-    shared.add({"pinned.md": "# Pinned\n\nFirst.\n"})
-    context = chat.client.context
+def test_a_pin_is_in_the_prompt_until_it_is_unpinned_and_told_again_it_is_no_event(chat: Talk) -> None:
     chat.user("Hello.")
-    context.pin(chat.id, "rules", "text", text="Be kind.")
-    context.pin(chat.id, "note", "note", path="pinned.md")
-    context.pin(chat.id, "all", "folder", folder="")
-    assert all(text in sent(chat.prompt()) for text in ("Be kind.", "First.", "work/plan.md"))
-    note.write_text("# Pinned\n\nSecond.\n")
-    context.pin(chat.id, "rules", "text", text="Be brief.")
-    context.unpin(chat.id, "all")
+    chat.context.pin(chat.id, "all", "folder", folder="")
+    assert "work/plan.md" in sent(chat.prompt())
+    for _ in range(2):
+        chat.context.pin(chat.id, "rules", "text", text="Be brief.")
+        chat.context.unpin(chat.id, "all")
     prompt = sent(chat.prompt())
-    assert "Second." in prompt and "Be brief." in prompt
-    assert not any(text in prompt for text in ("First.", "Be kind.", "work/plan.md"))
-    count = len(chat.events())
-    context.pin(chat.id, "rules", "text", text="Be brief.")
-    context.unpin(chat.id, "all")
-    assert len(chat.events()) == count
+    assert "Be brief." in prompt and "work/plan.md" not in prompt
+    assert len(chat.events("context_pinned", "context_unpinned")) == 3
 
 
 def test_removing_replacing_and_summarising_change_the_history(chat: Talk) -> None:
