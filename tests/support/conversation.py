@@ -27,7 +27,6 @@ from workspaced_tools.prompts.model.types import (
     Assembled,
     ChatMessage,
     Envelope,
-    Layer,
     Policy,
     Provided,
     Turn,
@@ -329,23 +328,11 @@ class NotesTalk(ConversationLog):
 # -- reading an envelope --
 
 
-def layer(envelope: Envelope, begin: str) -> Layer:
-    """The layer whose id begins so."""
-    [found] = [each for each in envelope.layers if each.id.startswith(begin)]
-    return found
-
-
 def user_text(envelope: Envelope) -> str:
     """All text of the last user's message that is no carrier."""
     mine = [each for each in envelope.messages if each.role == "user" and each.content[0].type != "toolResult"]
     last = mine[-1].content if mine else ()
     return "\n\n".join(block.text or "" for block in last if block.type == "text")
-
-
-def entry(envelope: Envelope, name: str, begin: str = "L3") -> ManifestEntry:
-    """The one record of that thing in that layer."""
-    [found] = [each for each in envelope.manifest.entries if each.id == name and each.layer.startswith(begin)]
-    return found
 
 
 # -- reading an assembled prompt --

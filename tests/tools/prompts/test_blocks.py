@@ -6,7 +6,6 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.closing_delimiters import unescape_field
 from support.diffs import applied
 
 from workspaced_tools.prompts.model.blocks import (
@@ -19,7 +18,6 @@ from workspaced_tools.prompts.model.blocks import (
 from workspaced_tools.prompts.model.changes import LINES_MAX, line_changes, unified_diff
 from workspaced_tools.prompts.model.types import Artifact, Provided
 
-KINDS: Final = ["note", "active_note", "url", "selected_text", "tool_result", "pdf", "file", "dataview"]
 NAMES: Final = [
     *("note_context", "active_note", "selected_text", "tool_result", "pinned_context", "conversation_summary"),
     *("url", "pdf", "file", "dataview", "content", "title", "path", "replaces_earlier"),
@@ -39,23 +37,6 @@ HOSTILE: Final = [
     " ",
 ]
 texts = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=5), max_size=12).map("".join)
-
-
-@given(kind=st.sampled_from(KINDS), path=texts, title=texts, text=texts, replaces=st.booleans())
-def test_a_block_gives_its_text_back(kind: str, path: str, title: str, text: str, replaces: bool) -> None:
-    artifact, above = Artifact(kind, path or "x", title), "older" if replaces else "nothing"
-    block = artifact_block(artifact, text, fence="chat", above=above)  # type: ignore[arg-type]
-    name = block.partition(">")[0][1:]
-    head, content, rest = re.split(r"\n(<content[-0-9a-f]*>)\n", block, maxsplit=1)
-    assert rest == f"{text}\n</{content[1:]}\n</{name}>"
-    assert block.count(f"</{name}>") == block.count(f"</{content[1:]}") == 1
-    fields = head.split("\n")[1:]
-    assert [field.partition(">")[0] for field in fields] == [
-        "<title",
-        "<path" if kind in ("note", "active_note", "selected_text", "pdf", "file") else "<source",
-        *(["<replaces_earlier"] if replaces else []),
-    ]
-    assert unescape_field(fields[0].removeprefix("<title>").removesuffix("</title>")) == (title or path or "x")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from support.attachments import blocks_in
+from support.closing_delimiters import unescape_field
 from support.profiles import examples
 
 from workspaced_events.ids import ConversationId, NoteId, VaultId
@@ -44,6 +44,17 @@ FILES: dict[str, str | bytes] = {
     "raw.md": b"\xef\xbb\xbf# Raw\r\n\xff\n",
 }
 SELECTION = Selection(NoteId("plan.md"), 3, 4, "2026-03-01T12:00:00.000000Z", "two\nlines")
+
+
+BLOCK = re.compile(
+    r"(?ms)^<(?P<tag>[a-z_]+(?:-[0-9a-f]{8,})?)>\n.*?^<path>(?P<path>.*?)</path>\n(?:<[a-z_]+>.*\n)*?"
+    r"<content\S*>\n(?P<body>.*?)\n?</content\S*>\n</(?P=tag)>"
+)
+
+
+def blocks_in(text: str) -> list[tuple[str, str]]:
+    """The path and the content of each block that stands in a text."""
+    return [(unescape_field(each["path"]), each["body"]) for each in BLOCK.finditer(text)]
 
 
 def ids(turn: Turn) -> list[str]:
@@ -258,7 +269,7 @@ def test_a_pin_is_not_shown_again_either(make_world: Any) -> None:
     world.goes_on()
     rewrite(world, "plan.md", "---\nworkspaced: private\n---\n")
     [given] = world.gather("m2").provided
-    assert [path for _tag, path, _text in blocks_in(world.texts(given.text_sha256))] == ["work/a.md"]
+    assert [path for path, _text in blocks_in(world.texts(given.text_sha256))] == ["work/a.md"]
     assert given.notes == ("work/a.md",)
 
 
@@ -416,7 +427,7 @@ def test_as_many_whole_notes_as_have_room_then_names(pinned_world: Any, kind: An
     expected = OPEN if kind == "open-files" else OPEN[1:]
     found = provide(pinned("p", kind), pinned_world.reading(pinned_tokens=tokens))
     text = pinned_world.texts(found.text_sha256)
-    blocks = [(path, body) for _tag, path, body in blocks_in(text)]
+    blocks = blocks_in(text)
     assert blocks == expected[: len(blocks)]
     names = re.findall(r"(?m)^- (\S+\.md)", text.rpartition("</note_context")[2])
     assert [*(path for path, _ in blocks), *names] == [path for path, _ in expected]

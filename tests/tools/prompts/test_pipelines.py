@@ -7,7 +7,6 @@ import pytest
 from support import conversation as w
 
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.prompts.audit.cache_accounting import account
 
 MakeChat = Callable[..., Any]
 
@@ -48,21 +47,3 @@ def test_nothing_can_be_summed_up_before_a_turn_is_whole(chat: Any, message: str
 def test_it_has_the_words_of_its_turns_and_nothing_that_they_attached(chat: Any) -> None:
     chat.turn("How?", "a.md")
     assert w.text_of(w.spoken(chat.prompt("m2", pipeline="compression"))[0]) == "How?"
-
-
-def test_a_compression_in_between_costs_a_chat_neither_cache_nor_a_warning(make_chat: MakeChat) -> None:
-    chat = make_chat(promotion="each_turn")
-    chat.turn("First.", "a.md")
-    chat.turn("Second.", "b.md")
-    before = chat.prompt("m3")
-    chat.say("Third.", "a.md")
-    chat.prompt("m4", pipeline="compression")
-    made = chat.prompt()
-    assert w.system(made).startswith(w.system(before))
-    assert made.envelope.layers[0].stable and made.envelope.layers[1].stable and made.envelope.layers[3].stable
-    assert [each.cached for each in w.entries(made, "a.md") if each.layer == "L2_PREVIOUS"] == [True]
-    assert made.envelope.manifest.warnings == ()
-    told = account(chat.now)
-    assert [each.pipeline for each in told] == ["chat", "chat", "chat", "compression", "chat"]
-    assert [each.cause for each in told[-2:]] == ["first prompt", "folded: each_turn"]
-    assert told[-1].expected > 0

@@ -4,6 +4,7 @@ A conversation is a list of steps; a step is three numbers, so that one that fai
 `Talk.check` holds it against what the log tells, rule by rule.
 """
 
+import re
 import tempfile
 from collections import Counter
 from hashlib import sha256
@@ -24,7 +25,9 @@ from workspaced_events.projections.conversations import Conversation, compacted,
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.model.blocks import NO_ACTIVE_NOTE
 from workspaced_tools.prompts.model.sent_so_far import read_turn
+from workspaced_tools.prompts.model.sent_turn import SentPart, key_of
 from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, Assembled, Turn
 
 NOTES = ("a.md", "b.md", "c, d.md", "work/plan.md", "work/日記.md", "pictures.md")
@@ -59,6 +62,7 @@ class Talk:
         self.prompts: list[tuple[Turn, Assembled]] = []
         """Of chats."""
         self.refused = 0
+        self.moved: dict[str, str] = {}
         self.cause = False
         """Whether since the last prompt something happened that may change what comes first."""
         self.calls = 0
@@ -81,7 +85,9 @@ class Talk:
             (36, self.ask),
             (42, self.ask_otherwise),
             (55, self.use_tools),
-            (65, self.edit),
+            (62, self.edit),
+            (64, self.move),
+            (65, self.delete),
             (70, self.look_at),
             (75, self.pin),
             (79, self.unpin),
@@ -174,7 +180,27 @@ class Talk:
 
     def edit(self, n: int, m: int) -> None:
         note = NOTES[n % len(NOTES)]
-        self.world.write(note, self.version(note, m))
+        self.world.write(self.found(note)[0], self.version(note, m))
+
+    def move(self, n: int, m: int) -> None:
+        """Under another name, or back."""
+        note = NOTES[n % len(NOTES)]
+        (at, revision), to = self.found(note), f"old/{m % 3}/{note}" if m % 4 else note
+        if revision and not (self.world.folder / to).exists():
+            (self.world.folder / to).parent.mkdir(parents=True, exist_ok=True)
+            self.world.rename(at, to)
+            self.moved.pop(to, None)
+            self.moved[at] = to
+
+    def delete(self, n: int, _m: int) -> None:
+        self.world.delete(self.found(NOTES[n % len(NOTES)])[0])
+
+    def found(self, note: str) -> tuple[str, str]:
+        """Where a note is now, and the hash of what it says; none: it is not there."""
+        while note in self.moved:
+            note = self.moved[note]
+        file = self.world.folder / note
+        return note, sha256(file.read_bytes()).hexdigest() if file.exists() else ""
 
     def look_at(self, n: int, _m: int) -> None:
         self.world.append(c.ActiveNoteSet(note=NoteId(NOTES[n % len(NOTES)])))
@@ -198,9 +224,12 @@ class Talk:
             self.cause = True  # a carrier may have become the first message of a turn
 
     def remove(self, n: int, m: int) -> None:
+        """One, or all from it on; another may come under its id."""
         if (name := self._some_message(n)) is not None:
             self.chat.remove(name, following=bool(m % 2))
             self.cause = True
+            if m % 4 == 1:
+                self.chat.add("user", f"Another {n}, {m}.", name)
 
     def summarise(self, n: int, _m: int) -> None:
         if (name := self._some_message(n)) is not None:
@@ -259,10 +288,15 @@ class Talk:
         fits(before, turn, made)
         is_valid_for_providers(made)
         records_all_once(before, turn, made)
+        has_the_words(before, made, self.chat.texts)
 
     def check_chat(self, before: Conversation, turn: Turn, made: Assembled) -> None:
         has_what_is_attached(turn, made, self.chat.texts)
-        has_what_was_sent(before, made, self.chat)
+        above = Above(before, turn, made, self.chat.texts)
+        says_each_thing_once(above, turn, made)
+        says_each_pin_once(above, turn, made)
+        if turn.message == turn_of(before, turn.message):
+            names_what_changed(above, turn, made, self)
         folds_whole_turns_and_far_enough(before, turn, made)
         if self.prompts and not self.cause and self.prompts[-1][0].message != turn.message:
             grows_from(self.prompts[-1][1], made)
@@ -365,6 +399,15 @@ def is_valid_for_providers(made: Assembled) -> None:
     assert called == set()
 
 
+def has_the_words(before: Conversation, made: Assembled, texts: Any) -> None:
+    """What each message says that is recorded as whole."""
+    sent = w.whole(made)
+    for entry in made.envelope.manifest.entries:
+        message = before.messages.get(MessageId(entry.id))
+        if entry.kind in {"message", "query"} and entry.state == "full" and message and message.text_sha256:
+            assert texts(message.text_sha256).strip() in sent
+
+
 # -- what holds of every transcript --
 
 
@@ -400,22 +443,131 @@ def has_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
     assert not {segment.kind for segment in made.envelope.layers[1].segments} & NEVER_KEPT
 
 
-def has_what_was_sent(before: Conversation, made: Assembled, chat: Any) -> None:
-    """After a compaction as before: what turns that stay point to, or change, stands above it."""
-    after = before if made.compacted is None else compacted(before, made.compacted)
-    above = {entry.revision for entry in after.library}
-    assert made.sent is not None
-    start = turn_of(before, MessageId(made.envelope.message_id))
-    earlier = list(before.messages)[: list(before.messages).index(start)]
-    kept = [name for name in earlier if name in after.turns]
-    gone = {(each.message, each.kind, each.id) for each in after.left_out}
-    turns = [read_turn(chat.texts, after.turns[name].turn_sha256).parts for name in kept]
-    for name, parts in zip([*kept, start], [*turns, made.sent.parts], strict=True):
-        for part in parts:
-            if part.revision and (name, part.kind, part.id) not in gone:
-                if name == start and part.base:
-                    assert part.base in above, part
-                above.add(part.revision)
+class Above:
+    """What stands above a turn, read from the turns that stay after a compaction as before.
+
+    Attributes:
+        known: the revision of each thing that was shown last, by its key; so of each pin.
+        active: the note that was last told to be the active one.
+        failed: why a pin could not be read, as the model was told last, by its id.
+        named: the state in which each changed note was named, by its id.
+        images: those that stand, in the order sent.
+        own: the parts of this turn.
+    """
+
+    def __init__(self, before: Conversation, turn: Turn, made: Assembled, texts: Any) -> None:
+        after = before if made.compacted is None else compacted(before, made.compacted)
+        start, self.texts = turn_of(before, turn.message), texts
+        library = library_of(after, start)
+        self.known = {key_of(each.kind, each.id, each.revision): each.revision for each in library}
+        self.active: str | None = None
+        self.failed: dict[str, str] = {}
+        self.named: dict[str, str] = {}
+        self.images: list[str] = []
+        gone = {(each.message, each.kind, each.id) for each in after.left_out}
+        for name in list(before.messages)[: list(before.messages).index(start)]:
+            if name in after.turns:
+                for part in read_turn(texts, after.turns[name].turn_sha256).parts:
+                    self._take(part, is_gone=(name, part.kind, part.id) in gone)
+        assert made.sent is not None
+        self.own = made.sent.parts
+        self.images += [part.revision for part in self.own if part.is_image]
+        own = w.user(made)
+        assert all(part.text in own for part in self.own)
+        assert all(part.base in {"", self.known.get(part.key)} for part in self.own)
+        assert [block.blob for _, block in blocks_sent(made) if block.type == "image"] == self.images
+
+    def _take(self, part: SentPart, *, is_gone: bool) -> None:
+        stands = not part.base or self.known.get(part.key) == part.base
+        if part.kind == "changes":
+            self.named |= {} if is_gone else dict(part.reported)
+        elif part.kind == "pin":
+            self.failed.pop(part.id, None)
+            if not part.revision:
+                self.known.pop(part.key, None)
+                self.failed |= {part.id: part.failed} if part.failed else {}
+        if part.revision and stands and not is_gone:
+            self.known[part.key] = part.revision
+            if part.is_image:
+                self.images.append(part.revision)
+        if part.kind == "active_note" and (not part.revision or (stands and not is_gone)):
+            self.active = part.id or None
+
+    def part(self, kind: str, name: str, revision: str = "") -> SentPart:
+        [found] = [each for each in self.own if each.key == key_of(kind, name, revision)]
+        return found
+
+
+def says_each_thing_once(above: Above, turn: Turn, made: Assembled) -> None:
+    """What stands above is a line or nothing; what stands in another version says so; what failed is told."""
+    active = next((each.id for each in turn.artifacts if each.kind == "active_note" and not each.failed), None)
+    told = [part.text for part in above.own if part.kind == "active_note" and not (part.id or part.failed)]
+    assert told == [NO_ACTIVE_NOTE] * (active is None and above.active is not None)
+    for artifact in turn.artifacts:
+        states = {each.state for each in w.entries(made, artifact.id) if each.why != "duplicate"}
+        if artifact.failed is not None:
+            what = "Image" if artifact.kind == "image" else "Attachment"
+            line = f"[{what} unavailable: {artifact.title or artifact.id}]"
+            is_of_note = artifact.kind == "image" and artifact.note is not None
+            assert "failed" not in states or line in (w.whole(made) if is_of_note else w.user(made))
+            continue
+        part = above.part(artifact.kind, artifact.id, artifact.revision)
+        known = above.known.get(part.key)
+        if known == artifact.revision:
+            is_active = artifact.id == active and part.kind == "active_note"
+            what = "Active note" if is_active else "Attached"
+            is_said = artifact.is_embedded or (is_active and above.active == active)
+            assert part.text == ("" if is_said else f"{what}: {artifact.id} (above)")
+        elif not part.is_image:
+            assert ("<replaces_earlier>" in part.text or "<changes_to>" in part.text) == (known is not None)
+            mark = above.texts(artifact.revision).partition("\n")[0]
+            assert mark.replace("<", "\\u{3c}") in part.text or mark in part.text
+
+
+def says_each_pin_once(above: Above, turn: Turn, made: Assembled) -> None:
+    """A pin that stands as it is says nothing; one that is another, failed or is gone says so, once."""
+    for pin in turn.provided:
+        text = above.texts(pin.text_sha256) if pin.text_sha256 is not None else ""
+        known, line = above.known.get(("pin", pin.id)), ""
+        said = "".join(part.text for part in above.own if part.key == ("pin", pin.id))
+        if pin.failed is not None:
+            line = f"[Pinned context unavailable: {pin.id}]" * (above.failed.get(pin.id) != pin.failed)
+        elif not text.strip():
+            line = f"[No longer pinned: {pin.id}]" * (known is not None)
+        elif known != pin.text_sha256:
+            assert said.startswith("<pinned_context")
+            assert ("<replaces_earlier>" in said or "<changes_to>" in said) == (known is not None)
+            continue
+        assert said == line or (pin.kind == "note" and "<replaces_earlier>" in said)
+    pins = {pin.id for pin in turn.provided}
+    for key in above.known:
+        if key[0] == "pin" and key[1] not in pins:
+            assert above.part(*key).text == f"[No longer pinned: {key[1]}]"
+
+
+def names_what_changed(above: Above, turn: Turn, made: Assembled, talk: Talk) -> None:
+    """One line names each note that stands in another version than it has, or that moved or is gone: once."""
+    attached = {each.id for each in turn.artifacts}
+    wanted: dict[str, tuple[str, str]] = {}
+    for note, known in ((key[1], known) for key, known in above.known.items() if key[0] == "note"):
+        at, revision = talk.found(note)
+        state = f"{at} {revision}" if revision else "NOTE_NOT_FOUND"
+        if (at, revision) != (note, known) and not {note, at} & attached and above.named.get(note) != state:
+            wanted[note] = at, revision
+    lines = [part.text for part in above.own if part.kind == "changes"]
+    assert len(lines) == bool(wanted), (wanted, lines)
+    for note, (at, revision) in wanted.items():
+        [told] = re.findall(rf"(?:: |, ){re.escape(note)} \((.*?)\)", lines[0])
+        if not revision:
+            assert told == "gone"
+            continue
+        assert told.startswith(f"now {at}") == (at != note)
+        if revision != above.known["note", note]:
+            counts = re.search(r"\+(\d+) -(\d+)$", told)
+            assert counts is not None, "how many lines are others"
+            added, removed = map(int, counts.groups())
+            one, two = above.texts(above.known["note", note]), (talk.world.folder / at).read_text()
+            assert added > 0 and added - removed == two.count("\n") - one.count("\n")
 
 
 def folds_whole_turns_and_far_enough(before: Conversation, turn: Turn, made: Assembled) -> None:

@@ -11,17 +11,13 @@ from support.profiles import examples
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.model.types import Artifact, Envelope, Policy, Present, Provided
+from workspaced_tools.prompts.model.types import Envelope, Policy, Provided
 
 LONG = "".join(f"Line {number} of the note.\n" for number in range(80))
 
 
 class Talk(w.Talk):
     """A conversation whose prompts are transcripts."""
-
-    def __init__(self, **more: Any) -> None:
-        super().__init__(**more)
-        self.policy = Policy()
 
     def ask_tool(self, arguments: str, found: str = "found", answer: str = "!") -> None:
         """A call, its result and an answer."""
@@ -46,57 +42,18 @@ def sent_again(before: Envelope, after: Envelope) -> bool:
     return two[: len(one)] == one
 
 
-# -- what is kept from the prompt before --
-
-LEFT = c.LeftOut(MessageId("m1"), "note", "a.md", "withheld")
-
-
-def folded(reason: Any, **what: Any) -> c.ContextFolded:
-    return c.ContextFolded(conversation=w.ID, reason=reason, library=(), **what)
-
-
-BETWEEN: dict[str, tuple[c.Data | None, dict[str, Any]]] = {
-    "nothing": (None, {}),
-    "the provider counted": (None, {"factor": 1.5}),
-    "a note was changed": (None, {"present": (Present(Artifact("note", "a.md", "A", "0" * 64), "a.md"),)}),
-    "a turn was lost": (None, {"lost": ("first",)}),
-    "a note was withheld": (folded("withheld", left_out=(LEFT,)), {}),
-    "a compaction took results": (folded("asked", results_up_to=MessageId("m6")), {}),
-    "a compaction took a turn": (folded("asked", up_to=MessageId("m2")), {}),
-    "a message was removed": (c.MessageRemoved(conversation=w.ID, message=MessageId("m2")), {}),
-}
-
-
-@pytest.mark.parametrize("between", BETWEEN)
-def test_a_prompt_is_the_same_with_what_is_kept_of_the_one_before_and_without(talk: Talk, between: str) -> None:
+def test_what_is_kept_of_a_turn_is_made_again_where_a_part_of_it_is_withheld(talk: Talk) -> None:
+    """For what else happens between two prompts: the random conversations."""
     talk.ask("One?", talk.read("a.md", LONG))
-    talk.ask("Two?", talk.read("a.md", LONG.replace("Line 7 of", "Line seven of")))
-    talk.ask_tool("{}", "A row. " * 100)
-    talk.ask("Three?")
-    event, more = BETWEEN[between]
-    if more.get("lost"):
-        more = {"lost": (talk.now.turns[MessageId("m1")].turn_sha256,)}
-    if event is not None:
-        talk.tell(event)
-    turn = talk.turn(talk.say("Four?"), **more)
+    talk.ask("Two?")
+    left = c.LeftOut(MessageId("m1"), "note", "a.md", "withheld")
+    talk.tell(c.ContextFolded(conversation=w.ID, reason="withheld", library=(), left_out=(left,)))
+    turn = talk.turn(talk.say("Three?"), talk.read("a.md", LONG))
     fresh = assemble(talk.now, turn, talk.texts)
     assert assemble(talk.now, turn, talk.texts, talk.kept) == fresh
-    assert talk.assemble(turn) == fresh.envelope, "also the second time"
 
 
 # -- what a turn says --
-
-
-def test_the_active_note_is_named_where_it_changes_and_when_it_stops(talk: Talk) -> None:
-    def active(name: str, text: str) -> Any:
-        return talk.read(name, text, kind="active_note")
-
-    talk.ask("One?", active("a.md", LONG))
-    assert w.user_text(talk.ask("Two?", active("a.md", LONG))) == "Two?"
-    talk.ask("Three?", active("b.md", "Beta.\n"))
-    assert w.user_text(talk.ask("Four?", active("a.md", LONG))).startswith("Active note: a.md (above)\n")
-    assert w.user_text(talk.ask("Five?")).startswith("Active note: none attached\n")
-    assert w.user_text(talk.ask("Six?")) == "Six?"
 
 
 LINES = ["cost: 100", "- a.md", "-- b.md", "@@ -1,1 +1,1 @@"]
@@ -183,30 +140,6 @@ def test_a_fold_keeps_the_notes_of_the_last_turns_in_their_newest_version() -> N
     assert sent_again(envelope, after) and talk.last.compacted is None
 
 
-def test_what_a_fold_left_out_comes_whole_when_it_is_attached_again() -> None:
-    talk = Talk()
-    talk.policy = Policy(used_within_turns=1)
-    talk.ask("One?", talk.read("a.md", LONG), talk.read("b.md", f"Beta. {LONG}"))
-    talk.ask("Two?", talk.read("b.md", f"Beta. {LONG}"))
-    talk.ask("Three?", talk.read("b.md", f"Beta. {LONG}"), rebase=True)
-    assert talk.last.compacted is not None and "[Left out: a.md]" in whole(talk.last.envelope)
-    again = talk.ask("Four?", talk.read("a.md", LONG))
-    assert "Line 7 of" in w.user_text(again) and "Attached: a.md" not in w.user_text(again)
-
-
-def test_a_summary_makes_the_turns_leave_that_it_stands_for() -> None:
-    talk = Talk()
-    for number in range(4):
-        talk.ask(f"Question {number}?", talk.read("a.md", LONG))
-    talk.summarise("They spoke of the note.", list(talk.now.messages)[3])
-    envelope = talk.ask("And?")
-    sent = whole(envelope)
-    assert envelope.manifest.warnings == ()
-    assert talk.last.compacted is not None and talk.last.compacted.reason == "summary"
-    assert "Question 1?" not in sent and "Question 2?" in sent and "They spoke of the note." in sent
-    assert sent.count("Line 7 of") == 1
-
-
 def test_rounds_of_tools_in_one_turn_are_shortened_before_it_is_refused() -> None:
     talk = Talk(window=3_000)
     asked = talk.say("Look it all up.")
@@ -216,6 +149,17 @@ def test_rounds_of_tools_in_one_turn_are_shortened_before_it_is_refused() -> Non
         envelope = talk.go_on(talk.results(f"call-{number}", text="row " * 300), asked)
     assert "[tool result elided - " in whole(envelope) and "found" not in whole(envelope)
     assert envelope.estimate <= 3_000
+
+
+def test_a_fold_takes_all_images_but_those_of_the_last_turn(talk: Talk) -> None:
+    def images(envelope: Envelope) -> list[str | None]:
+        return [block.blob for message in envelope.messages for block in message.content if block.type == "image"]
+
+    one, two = (talk.read(f"{name}.png", name, kind="image", media_type="image/png") for name in ("one", "two"))
+    talk.ask("One?", one)
+    assert images(talk.ask("Two?", two)) == [one.revision, two.revision]
+    assert images(talk.ask("Three?", rebase=True)) == [two.revision]
+    assert images(talk.ask("Four?", rebase=True)) == []
 
 
 @pytest.mark.parametrize(

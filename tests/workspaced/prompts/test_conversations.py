@@ -1,11 +1,12 @@
 """`workspaced/context/*` on a real daemon: conversations told, prompts made, and all of it in the log."""
 
+import shutil
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 from support.daemon import refusal, write_vault
-from support.talk import SETTINGS, DaemonTalk, Talk, sent, system
+from support.talk import SETTINGS, DaemonTalk, Talk, sent
 
 from workspaced.cli.daemon.schema import all_schemas
 from workspaced.errors import RemoteError
@@ -36,25 +37,30 @@ def test_a_crash_loses_nothing_that_was_answered(daemon: Any) -> None:
     assert len(chat.events("message_added")) == len(chat.events("prompt_assembled")) == 1
 
 
-def test_pins_are_given_anew_with_every_prompt(chat: Talk, shared: Any) -> None:
-    note = shared.vault / "pinned.md"
-    shared.add({"pinned.md": "# Pinned\n\nFirst.\n"})
-    context = chat.client.context
+def test_after_a_crash_and_without_the_vault_every_prompt_is_made_again(daemon: Any) -> None:
+    chat = DaemonTalk(daemon())
+    chat.context.pin(chat.id, "plan", "note", path="work/plan.md")
+    chat.ask("What is A?", "a.md", "nowhere.md")
+    chat.write("a.md", "# A\n\nAnother text.\n")
+    chat.look_at("b.md")
+    chat.ask("And now?", {"kind": "active_note"})
+    (chat.running.vault / "work/plan.md").unlink()
+    chat.ask("Which plan?", "a.md", rebase=True)
+    chat.running.kill()
+    shutil.rmtree(chat.running.vault)
+    assert chat.verified() == {"same": 3}
+
+
+def test_a_pin_is_in_the_prompt_until_it_is_unpinned_and_told_again_it_is_no_event(chat: Talk) -> None:
     chat.user("Hello.")
-    context.pin(chat.id, "rules", "text", text="Be kind.")
-    context.pin(chat.id, "note", "note", path="pinned.md")
-    context.pin(chat.id, "all", "folder", folder="")
-    assert all(text in sent(chat.prompt()) for text in ("Be kind.", "First.", "work/plan.md"))
-    note.write_text("# Pinned\n\nSecond.\n")
-    context.pin(chat.id, "rules", "text", text="Be brief.")
-    context.unpin(chat.id, "all")
+    chat.context.pin(chat.id, "all", "folder", folder="")
+    assert "work/plan.md" in sent(chat.prompt())
+    for _ in range(2):
+        chat.context.pin(chat.id, "rules", "text", text="Be brief.")
+        chat.context.unpin(chat.id, "all")
     prompt = sent(chat.prompt())
-    assert "Second." in prompt and "Be brief." in prompt
-    assert not any(text in prompt for text in ("First.", "Be kind.", "work/plan.md"))
-    count = len(chat.events())
-    context.pin(chat.id, "rules", "text", text="Be brief.")
-    context.unpin(chat.id, "all")
-    assert len(chat.events()) == count
+    assert "Be brief." in prompt and "work/plan.md" not in prompt
+    assert len(chat.events("context_pinned", "context_unpinned")) == 3
 
 
 def test_removing_replacing_and_summarising_change_the_history(chat: Talk) -> None:
@@ -192,22 +198,6 @@ def test_the_error_of_a_prompt_without_room_names_the_largest_thing_and_what_hel
 
 
 # -- the library --
-
-
-def test_a_fold_by_request_leaves_each_note_as_it_is_now(chat: Talk, shared: Any) -> None:
-    notes = {name: shared.vault / f"{name}.md" for name in ("kept", "edited", "gone")}
-    shared.add({path.name: f"# {name}\n\nOld {name}.\n" for name, path in notes.items()})
-    chat.user("Read.", *(path.name for path in notes.values()))
-    chat.prompt()
-    chat.assistant("Read.")
-    notes["edited"].write_text("# edited\n\nNew edited.\n")
-    notes["gone"].unlink()
-    chat.user("Now?")
-    prompt = chat.prompt(rebase=True)
-    assert "New edited." in system(prompt) and "Old kept." in sent(prompt)
-    assert not any(text in sent(prompt) for text in ("Old edited.", "Old gone."))
-    assert not prompt["manifest"]["warnings"]
-    assert [event["data"]["reason"] for event in chat.events("context_folded")] == ["asked"]
 
 
 # -- bad input --

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from support import closing_delimiters
+from support.talk import Talk
 
 Json = dict[str, Any]
-SHAPES = (None, "openai", "anthropic", "gemini")
-SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 900_000, "outputReserve": 1_000}
+SHAPES = ("openai", "anthropic", "gemini")
 BLOCK = re.compile(r"^<([a-z]+(?:_[a-z]+)*)>", re.MULTILINE)
 """What begins a block, or a field, in a prompt: bodies cannot have one of our names there."""
 SAID = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -52,14 +52,11 @@ def attached(note: str, spelling: str) -> list[Json]:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every string of a JSON value, but those that are JSON of a tool's arguments."""
+    """Every string of a JSON value."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from texts(each)
-    elif isinstance(value, list):
-        for each in value:
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
             yield from texts(each)
 
 
@@ -86,28 +83,15 @@ def assert_blocks_hold(text: str) -> int:
     return text.count("</") + len(fenced)
 
 
-def prompts(wire: Any, conversation: str, attachments: list[Json]) -> Iterator[tuple[str, Json]]:
-    """The prompts of one message in every shape, by the member that is sent."""
-    named = {"conversation": conversation}
-    message = {"id": "m1", "role": "user", "text": "What is this?", "attachments": attachments}
-    wire.ask("workspaced/context/start", {**named, **SETTINGS})
-    said = wire.ask("workspaced/context/message", {**named, "messages": [message]})
-    assert "result" in said, said
-    for shape in SHAPES:
-        asked = {**named, "layers": False, **({"shape": shape} if shape else {})}
-        answer = wire.ask("workspaced/context/assemble", asked)
-        yield str(shape), answer["result"]["body" if shape else "messages"]
-
-
 @pytest.mark.fault(row=43)
 @pytest.mark.thorough
 def test_row_43_no_note_leaves_its_block_in_a_prompt_of_any_shape(shared: Any) -> None:
-    wire = shared.wire()
-    for number, (note, spelling) in enumerate(zip(NOTES, SPELLINGS, strict=True)):
-        wire.ask("workspaced/publish", {"actions": [{"type": "active_note_set", "data": {"note": note}}]})
-        blocks = []
-        for _shape, sent in prompts(wire, f"talk-{number}", attached(note, spelling)):
-            found = list(texts(sent))
-            blocks.append(sum(map(assert_blocks_hold, found)))
-        assert min(blocks) > 3 and len(set(blocks)) == 1, blocks
-    wire.close()
+    with shared.connect("agent") as client:
+        for note, spelling in zip(NOTES, SPELLINGS, strict=True):
+            shared.publish("active_note_set", note=note)
+            chat = Talk(client, provider="anthropic", context_window=900_000)
+            chat.user("What is this?", *attached(note, spelling))
+            sent = [chat.prompt(layers=False)["messages"]]
+            sent += [chat.prompt(layers=False, shape=shape)["body"] for shape in SHAPES]
+            blocks = [sum(map(assert_blocks_hold, texts(each))) for each in sent]
+            assert min(blocks) > 3 and len(set(blocks)) == 1, blocks

@@ -61,7 +61,7 @@ def test_without_a_daemon_requests_pass_and_with_it_they_get_context(
 @pytest.mark.thorough
 def test_a_daemon_that_hangs_delays_one_request_and_not_the_next(looking: Any, upstream: str) -> None:
     def short(pause_s: int) -> list[str]:
-        limits = ["DAEMON_ANSWER_S=1", f"DAEMON_PAUSE_S={pause_s}", "--"]
+        limits = ["DAEMON_ANSWER_S=4", f"DAEMON_PAUSE_S={pause_s}", "--"]
         return [sys.executable, str(Path(short_limits.__file__)), *limits, sys.executable, "-m", "workspaced"]
 
     with (
@@ -76,8 +76,8 @@ def test_a_daemon_that_hangs_delays_one_request_and_not_the_next(looking: Any, u
             assert wire.line() is not None  # the daemon was told of it
         looking.send_signal(signal.SIGSTOP)
         try:
-            assert asked(eager).reason == "TIMEOUT: The daemon did not answer within 1 s."
-            assert asked(patient).reason == "TIMEOUT: The daemon did not answer within 1 s."
+            assert asked(eager).reason == "TIMEOUT: The daemon did not answer within 4 s."
+            assert asked(patient).reason == "TIMEOUT: The daemon did not answer within 4 s."
             assert asked(patient).reason == "TIMEOUT: The daemon did not answer a moment ago."
         finally:
             looking.send_signal(signal.SIGCONT)
