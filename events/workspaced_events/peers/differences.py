@@ -125,6 +125,7 @@ def _applied(before: SharedVault, changed: VaultDifference, n: int) -> SharedVau
         place = {note: at for at, note in enumerate(changed.order)}
         pins.sort(key=lambda pin: place.get(pin.note, len(place)))
     presence = _presence(before) if changed.presence is None else changed.presence
+    forgetting = before.forgetting if changed.forgetting is None else changed.forgetting
     renames = {each.former: each for each in (*before.renames, *changed.renames)}
     removals = {each.note: each for each in (*before.removals, *changed.removals)}
     return SharedVault(
@@ -136,12 +137,8 @@ def _applied(before: SharedVault, changed: VaultDifference, n: int) -> SharedVau
         tabs=presence.tabs,
         renames=in_order_of_renames(_left(renames, changed.renames_gone)),
         removals=in_order_of_removals(_left(removals, changed.removals_gone)),
-        forgetting=before.forgetting if changed.forgetting is None else _nonempty(changed.forgetting),
+        forgetting=forgetting if forgetting != Forgetting() else None,
     )
-
-
-def _nonempty(forgetting: Forgetting) -> Forgetting | None:
-    return forgetting if forgetting != Forgetting() else None
 
 
 def in_order_of_renames(renames: Iterable[SharedRename]) -> tuple[SharedRename, ...]:

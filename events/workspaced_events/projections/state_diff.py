@@ -75,7 +75,11 @@ _LISTS: Final = {
 
 
 def _scalar(name: str, before: Any, after: Any) -> list[Change]:
-    return [] if before == after else [Change(name, "changed", before=_plain(before), after=_plain(after))]
+    return (
+        []
+        if before == after
+        else [Change(name, "changed", before=msgspec.to_builtins(before), after=msgspec.to_builtins(after))]
+    )
 
 
 def _by_id(entries: list[Any]) -> dict[str, Any]:
@@ -87,19 +91,22 @@ def _entries(
 ) -> Iterator[Change]:
     for at, (key, value) in enumerate(before.items()):
         if key not in after:
-            yield Change(name, "removed", key, at if ordered else None, before=_plain(value))
+            yield Change(name, "removed", key, at if ordered else None, before=msgspec.to_builtins(value))
     for at, (key, value) in enumerate(after.items()):
         if key not in before:
-            yield Change(name, "added", key, at if ordered else None, after=_plain(value))
+            yield Change(name, "added", key, at if ordered else None, after=msgspec.to_builtins(value))
         elif value != before[key]:
-            yield Change(name, "changed", key, at if ordered else None, _plain(before[key]), _plain(value))
+            yield Change(
+                name,
+                "changed",
+                key,
+                at if ordered else None,
+                msgspec.to_builtins(before[key]),
+                msgspec.to_builtins(value),
+            )
     old, new = [key for key in before if key in after], [key for key in after if key in before]
     if ordered and old != new:
         yield Change(name, "order", before=old, after=new)
-
-
-def _plain(value: Any) -> Any:
-    return msgspec.to_builtins(value)
 
 
 # -- for people --

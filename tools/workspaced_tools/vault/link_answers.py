@@ -73,7 +73,8 @@ class LinkAnswers:
         if found.note is None or found.resolved_by not in ("path", "formerPath"):
             return None
         note = found.note.id
-        return self._notes.asking(lambda: self._own(note, least)) if self._is_withheld(note) else None
+        withheld = self._notes.levels.is_withheld(note)
+        return self._notes.asking(lambda: self._own(note, least)) if withheld else None
 
     @asking_again
     def _resolved(
@@ -140,7 +141,7 @@ class LinkAnswers:
         self._notes.await_names()
         for _ in range(UPDATE_ATTEMPTS):
             complete = self._notes.indexer.text_ready.is_set()
-            found = names_like(prefix, limit, state, self._notes.index, self._is_withheld)
+            found = names_like(prefix, limit, state, self._notes.index, self._notes.levels.is_withheld)
             if self._notes.is_current([hit.note.id for hit in found]):
                 break
         return NamesFound(tuple(found), complete)
@@ -148,9 +149,6 @@ class LinkAnswers:
     def _own(self, note: NoteId, least: Level) -> NamedNote | None:
         """The names of a note that is for explicit requests only; None: of any other."""
         return self._notes.entry(note, least) if least is not _VOLUNTEER else None
-
-    def _is_withheld(self, note: NoteId) -> bool:
-        return self._notes.levels.is_withheld(note)
 
 
 def _means_some(found: Resolution) -> bool:

@@ -82,10 +82,6 @@ def delete_text(db: Any, number: int) -> None:
         db.execute("DELETE FROM texts WHERE note = ?", (number,))
 
 
-def _same(text: str) -> str:
-    return text
-
-
 def _names(text: str) -> str:
     """The fields up to the aliases."""
     end = 0
@@ -104,7 +100,7 @@ def _sign(character: str) -> str:
 
 
 _TABLES: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
-    ("grams", _same),
+    ("grams", str),
     ("name_grams", _names),
     ("signs", _signs),
 )
