@@ -137,8 +137,8 @@ class _Heard:
         self.settings = deque[Event](maxlen=_SETTINGS)
         """The latest of these, newest first."""
         for event in log.events_of(_TYPES, after=0, before=until + 1):
-            if isinstance(event.data, c.ToolCalled | c.ContextVolunteered):
-                calls = self.asked if isinstance(event.data, c.ToolCalled) else self.told
+            if isinstance(event.data, c.ToolCalled):
+                calls = self.told if isinstance(event.data, c.ContextVolunteered) else self.asked
                 calls[client_key(event.data.caller)].add(event)
             else:
                 self.set_by[event.type, client_key(getattr(event.data, "client", ""))] = event
