@@ -26,18 +26,15 @@ def row(page: Any, words: str) -> Any:
     return page.get_by_role("option").filter(has_text=words).first
 
 
-def test_what_happens_appears_by_itself(live: Inspector, open_page: OpenPage, client: Any) -> None:
-    page = open_page(live.url).page
-    page.get_by_text("live: the daemon tells what happens").wait_for()
-    page.keyboard.press("m")
-    seq = look_at(client, "a.md")
-    row(page, "editor opened a.md").wait_for()
-    page.locator("#moment-title").get_by_text(f"Event {seq:,}").wait_for()
-
-
-def test_a_second_tab_follows_through_the_first(live: Inspector, open_page: OpenPage, client: Any) -> None:
+def test_what_happens_appears_by_itself_and_a_second_tab_follows_through_the_first(
+    live: Inspector, open_page: OpenPage, client: Any
+) -> None:
     first = open_page(live.url).page
     first.get_by_text("live: the daemon tells what happens").wait_for()
+    first.keyboard.press("m")
+    seq = look_at(client, "a.md")
+    row(first, "editor opened a.md").wait_for()
+    first.locator("#moment-title").get_by_text(f"Event {seq:,}").wait_for()
     second = first.context.new_page()
     second.goto(live.url)
     second.get_by_text("live: the daemon tells what happens").wait_for()
