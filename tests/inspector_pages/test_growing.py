@@ -26,18 +26,15 @@ def row(page: Any, words: str) -> Any:
     return page.get_by_role("option").filter(has_text=words).first
 
 
-def test_what_happens_appears_by_itself(live: Inspector, open_page: OpenPage, client: Any) -> None:
-    page = open_page(live.url).page
-    page.get_by_text("live: the daemon tells what happens").wait_for()
-    page.keyboard.press("m")
-    seq = look_at(client, "a.md")
-    row(page, "editor opened a.md").wait_for()
-    page.locator("#moment-title").get_by_text(f"Event {seq:,}").wait_for()
-
-
-def test_a_second_tab_follows_through_the_first(live: Inspector, open_page: OpenPage, client: Any) -> None:
+def test_what_happens_appears_by_itself_and_a_second_tab_follows_through_the_first(
+    live: Inspector, open_page: OpenPage, client: Any
+) -> None:
     first = open_page(live.url).page
     first.get_by_text("live: the daemon tells what happens").wait_for()
+    first.keyboard.press("m")
+    seq = look_at(client, "a.md")
+    row(first, "editor opened a.md").wait_for()
+    first.locator("#moment-title").get_by_text(f"Event {seq:,}").wait_for()
     second = first.context.new_page()
     second.goto(live.url)
     second.get_by_text("live: the daemon tells what happens").wait_for()
@@ -45,6 +42,9 @@ def test_a_second_tab_follows_through_the_first(live: Inspector, open_page: Open
     second.keyboard.press("m")
     look_at(client, "c.md", source="after-the-first")
     row(second, "after-the-first opened c.md").wait_for()
+    look_at(client, "<script>alert(1)<\u2215script><img src=x onerror=alert(2)> \u05e9\u05dc.md")
+    row(second, "<script>alert(1)").wait_for()
+    assert second.locator("main img, main script").count() == 0, "names of notes are text and nothing else"
 
 
 def test_a_daemon_that_is_gone_is_said_to_be(open_page: OpenPage, daemon: Any) -> None:
@@ -56,14 +56,4 @@ def test_a_daemon_that_is_gone_is_said_to_be(open_page: OpenPage, daemon: Any) -
         page.get_by_text("goes on when it is back").wait_for()
         running.start()
         page.get_by_text("live: the daemon tells what happens").wait_for()
-        page.close()  # before what it talks with ends
-
-
-def test_names_of_notes_are_text_and_nothing_else(shared: Any, open_page: OpenPage, client: Any) -> None:
-    with Inspector("--socket", shared.socket, env=shared.env) as inspector:
-        page = open_page(inspector.url).page
-        page.keyboard.press("m")
-        look_at(client, "<script>alert(1)<\u2215script><img src=x onerror=alert(2)> \u05e9\u05dc.md")
-        row(page, "<script>alert(1)").wait_for()
-        assert page.locator("main img, main script").count() == 0
         page.close()  # before what it talks with ends

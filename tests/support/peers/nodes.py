@@ -2,7 +2,6 @@
 socket."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import anyio
 
 from support.peers.simulated import SimulatedServer
-from workspaced.peers.carrier import Carried
 from workspaced.peers.forgetting import as_asks, asking, let_go, sent_without
 from workspaced.peers.keys.keyring import Keyring
 from workspaced.peers.keys.origin_keys import OriginKeys, new_keys
@@ -210,10 +208,3 @@ def make_nodes(server: SimulatedServer, random: Random, persons: list[str]) -> l
         joining = Member(each.origin, person, f"m{number}", each.verify_key, each.box_key)
         roster = with_member(roster, joining, keys[0])
     return [Node(server, random, each, roster, person) for each, person in zip(keys, persons, strict=True)]
-
-
-def ignore(_message: Carried) -> None:
-    """For what comes on other subjects."""
-
-
-Check = Callable[[list[Node]], None]

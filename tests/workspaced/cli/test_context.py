@@ -81,11 +81,6 @@ def gone(session: Session, tmp_path: Path) -> Path:
     return shutil.copytree(session.running.data, tmp_path / "data", ignore=shutil.ignore_patterns("lock*"))
 
 
-def remove_texts(data: Path) -> None:
-    shutil.rmtree(data / "blobs")
-    (data / "blobs").mkdir()
-
-
 # -- list --
 
 
@@ -135,7 +130,8 @@ def test_verifying_makes_prompts_again(session: Session, gone: Path) -> None:
     assert [(each["message"], each["outcome"]) for each in prompts] == [(f"m{at}", "same") for at in range(1, 5)]
     with replay.open(gone) as log:
         assert [each.outcome for each in log.verify()] == ["same"] * len(lines)
-    remove_texts(gone)
+    shutil.rmtree(gone / "blobs")
+    (gone / "blobs").mkdir()
     done = session.running.cli("replay", "--verify", str(gone))
     assert done.returncode == 4 and "4 are not recorded." in done.stdout
     assert "No prompt could be compared" in done.stderr

@@ -168,19 +168,16 @@ def test_what_cannot_be_exported_says_what_to_do(
     assert not Path("tests").exists()
 
 
-def test_words_that_are_no_regular_expression_are_no_test_by_one(morning: Path, cli: Cli) -> None:
+def test_words_that_are_no_regular_expression_are_no_test_by_one_and_a_folder_that_is_there_stays(
+    morning: Path, cli: Cli
+) -> None:
     assert cli("judge", PROMPT, "wrong", morning, "--wanted", "29 June (").code == 0
     export = ("eval", "export", morning, "--to", "pytest", "-o", "tests")
     done = cli(*export, "--scorer", "regex")
     assert done.code == 1 and "[NO_REGEX]" in done.err and "unterminated subpattern" in done.err
     assert cli(*export).code == 0
-
-
-def test_a_folder_with_notes_that_may_have_been_changed_stays_as_it_is(judged: Path, cli: Cli) -> None:
-    export = ("eval", "export", judged, "--to", "pytest", "-o", "tests")
-    assert cli(*export).code == 0
-    done = cli(*export)
-    assert done.code == 2 and "no new folder" in done.err
+    again = cli(*export)
+    assert again.code == 2 and "no new folder" in again.err, "its notes may have been changed"
 
 
 def test_words_of_a_judgement_that_name_a_withheld_note_stay(morning: Path, cli: Cli) -> None:

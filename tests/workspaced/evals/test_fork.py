@@ -31,15 +31,14 @@ def test_a_model_answers_by_the_note_as_it_was_and_as_it_should_have_been(
     assert "--- gpt-5: right" in right.out and right.out.count(" USD") == 1  # only this model has a price
 
 
-def test_a_prompt_without_a_note_is_shown_without_any_model(morning: Path, cli: Cli) -> None:
+def test_a_prompt_is_shown_without_a_note_or_with_one_more_without_any_model(
+    morning: Path, tmp_path: Path, cli: Cli
+) -> None:
     done = cli("replay", morning, "--prompt", PROMPT, "--without", KICKOFF, "--json")
     made = json.loads(done.out)
     assert (done.code, made["answers"]) == (0, [])
     assert f"-<path>{KICKOFF}</path>" in made["changes"]
     assert not any(line.startswith("+") for line in made["changes"][2:])
-
-
-def test_a_note_that_the_prompt_did_not_show_is_named_as_attached(morning: Path, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "Kickoff.md").write_text("# The kickoff\n\nRelease 1 on 29 June")
     mistyped = ("replay", morning, "--prompt", PROMPT, "--with", "Kickof.md=Kickoff.md")
     assert cli(*mistyped).out.startswith("Kickof.md was not in the prompt; it is attached.\n")

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import TESTS
-from support.inspector import Inspector
+from support.inspector import RECORDED, Inspector
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
 
-BUNDLE = TESTS / "data" / "answers" / "v1.wsb"
 READ = 31
 """A call of `get_workspace_context` that read notes."""
 
@@ -22,7 +20,7 @@ READ = 31
 @pytest.fixture(scope="module")
 def calls() -> dict[int, replay.Call]:
     """The same calls, as the library reads them."""
-    with replay.open(BUNDLE) as log:
+    with replay.open(RECORDED) as log:
         return {each.seq: each for each in log.calls()}
 
 
@@ -88,7 +86,7 @@ class TestOneCall:
 
 class TestTheBadge:
     def test_is_that_of_the_library(self, recorded: Inspector, morning: Inspector) -> None:
-        for inspector, file in ((recorded, BUNDLE), (morning, INSTALLED)):
+        for inspector, file in ((recorded, RECORDED), (morning, INSTALLED)):
             with replay.open(file) as log:
                 expected = {each.seq: each.verify().outcome.value for each in log.calls()}
             found = {seq: inspector.get(f"/api/calls/{seq}/badge")["outcome"] for seq in expected}
@@ -120,7 +118,7 @@ class TestTheBadge:
 def tampered(file: Path) -> Path:
     """The bundle, in which another answer to the call was recorded."""
 
-    with zipfile.ZipFile(BUNDLE) as old, zipfile.ZipFile(file, "w") as new:
+    with zipfile.ZipFile(RECORDED) as old, zipfile.ZipFile(file, "w") as new:
         event = called(old)
         before: str = event["data"]["resultSha256"]
         content = old.read(f"blobs/{before}").replace(b'"title":"Beta"', b'"title":"planted"')
@@ -135,7 +133,7 @@ def tampered(file: Path) -> Path:
 def swept(file: Path) -> Path:
     """The bundle without the answer of the call and without what it read."""
 
-    with zipfile.ZipFile(BUNDLE) as old, zipfile.ZipFile(file, "w") as new:
+    with zipfile.ZipFile(RECORDED) as old, zipfile.ZipFile(file, "w") as new:
         data = called(old)["data"]
         gone = {f"blobs/{data['resultSha256']}", f"blobs/{data['inputsSha256']}"}
         for name in old.namelist():

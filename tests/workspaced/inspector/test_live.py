@@ -84,21 +84,21 @@ class TestTheEndOfTheProcess:
 
         assert any(seconds() < HTTP_DRAIN_S for _ in range(5)), "after that the pages are cut off"
 
-    async def test_it_ends_after_its_last_page(self) -> None:
-        leaving, entered = anyio.Event(), anyio.Event()
+    async def test_it_ends_after_its_last_page_whatever_else_is_open(self) -> None:
+        leaving, entered, ended = anyio.Event(), anyio.Event(), anyio.Event()
 
-        async def page(_scope: Any, _receive: Any, _send: Any) -> None:
+        async def open_until_left(scope: Any, _receive: Any, _send: Any) -> None:
             entered.set()
-            await leaving.wait()
+            await (leaving.wait() if scope["path"] == "/api/tail" else anyio.sleep_forever())
 
-        idle = Idle(page, after_s=0.01)
-        ended = anyio.Event()
+        idle = Idle(open_until_left, after_s=0.01)
 
         async def wait_for_end() -> None:
             await idle.over()
             ended.set()
 
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(idle, {"path": "/static/app.js"}, None, None)  # asks no question
             tasks.start_soon(idle, {"path": "/api/tail"}, None, None)
             await entered.wait()
             tasks.start_soon(wait_for_end)
@@ -108,16 +108,6 @@ class TestTheEndOfTheProcess:
             leaving.set()
             with anyio.fail_after(60):
                 await ended.wait()
-
-    async def test_what_asks_no_question_keeps_nothing_alive(self) -> None:
-        async def page(_scope: Any, _receive: Any, _send: Any) -> None:
-            await anyio.sleep_forever()
-
-        idle = Idle(page, after_s=0.01)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(idle, {"path": "/static/app.js"}, None, None)
-            with anyio.fail_after(60):
-                await idle.over()
             tasks.cancel_scope.cancel()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import ROOT, process
+from support import process
 from support.daemon import ANSWER_S
-from support.inspector import Inspector, environment_in
+from support.inspector import RECORDED, Inspector, environment_in
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
@@ -79,28 +79,16 @@ class Prompts:
 
 
 @pytest.fixture(scope="module")
-def prompts_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Prompts]]:
-    """One inspector for each log."""
-    with ExitStack() as ending:
-        found: dict[Path, Prompts] = {}
-
-        def get(log: Path) -> Prompts:
-            if log not in found:
-                found[log] = Prompts(log, tmp_path_factory.mktemp("home"))
-                ending.enter_context(found[log].inspector)
-            return found[log]
-
-        yield get
-
-
-@pytest.fixture
-def morning(prompts_of: Callable[[Path], Prompts]) -> Prompts:
-    return prompts_of(INSTALLED)
+def morning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]:
+    """Over the demo's morning; for tests that only ask."""
+    made = Prompts(INSTALLED, tmp_path_factory.mktemp("home"))
+    with made.inspector:
+        yield made
 
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Callable[[Path], Prompts]]:
-    """As `prompts_of`, for one test alone, which may change what is there."""
+    """Over a log, for one test alone, which may change what is there."""
     with ExitStack() as ending:
 
         def get(log: Path) -> Prompts:
@@ -188,12 +176,6 @@ def test_the_body_is_that_of_the_command_line_and_can_be_saved(morning: Prompts)
     assert f"prompt-{FOLDED}.json" in saved.headers["content-disposition"]
 
 
-@pytest.fixture(scope="module")
-def recorded_log() -> Path:
-    """Of a conversation whose provider reported nothing, and whose model nobody sells."""
-    return ROOT / "tests" / "data" / "answers" / "v1.wsb"
-
-
 def test_a_difference_is_of_two_prompts_after_each_other(morning: Prompts) -> None:
     rows = morning.column(LETTER)
     for one, two in pairwise(rows):
@@ -223,9 +205,9 @@ def test_a_model_that_the_package_does_not_know_has_no_price(provider: str, mode
 
 
 def test_without_a_report_the_cost_is_an_estimate_and_without_a_price_there_is_none(
-    fresh: Callable[[Path], Prompts], recorded_log: Path
+    fresh: Callable[[Path], Prompts],
 ) -> None:
-    prompts = fresh(recorded_log)
+    prompts = fresh(RECORDED)  # its provider reported nothing, and nobody sells its model
     assert [each["cost"] for each in prompts.column("talk")] == [None, None]
     prompts.write_prices(OWN_PRICES)
     for row in prompts.column("talk"):

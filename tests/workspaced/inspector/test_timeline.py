@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support import random_log
 from support.inspector import Inspector
 from support.stored_logs import as_export
@@ -13,16 +12,6 @@ from workspaced_events.schema import catalogue as c
 
 Inspect = Callable[..., Inspector]
 Json = dict[str, Any]
-
-
-@pytest.fixture
-def of_actions(inspect: Inspect, tmp_path: Path) -> Callable[..., Inspector]:
-    """An inspector over a log of these actions: two a second."""
-
-    def start(*actions: c.Data) -> Inspector:
-        return inspect(as_export(tmp_path / "log.jsonl", random_log.recorded(*actions)))
-
-    return start
 
 
 def seqs(page: Json) -> list[int]:
@@ -61,9 +50,10 @@ def test_pages_of_events_follow_each_other_in_both_directions(recorded: Inspecto
     assert backwards == forwards
 
 
-def test_a_filter_that_passes_little_costs_a_bounded_page(of_actions: Callable[..., Inspector]) -> None:
+def test_a_filter_that_passes_little_costs_a_bounded_page(inspect: Inspect, tmp_path: Path) -> None:
     looks = [c.ActiveNoteSet(random_log.NOTES[at % 2]) for at in range(10_050)]
-    inspector = of_actions(*random_log.opened(random_log.V), *looks, c.NotePinned(random_log.NOTES[2]))
+    events = random_log.recorded(*random_log.opened(random_log.V), *looks, c.NotePinned(random_log.NOTES[2]))
+    inspector = inspect(as_export(tmp_path / "log.jsonl", events))
     page = inspector.get("/api/events", note=random_log.NOTES[2])
     assert (seqs(page), page["scanned"], page["next"]) == ([], 10_000, 10_001)
     assert seqs(inspector.get("/api/events", note=random_log.NOTES[2], **{"from": page["next"]})) == [10_052]

@@ -81,20 +81,18 @@ def lived(module_daemon: Factory) -> dict[str, Any]:
     return moments
 
 
-def test_changes_are_refused_for_good(lived: dict[str, Any]) -> None:
-    with past(lived["log"], lived["a open"]) as then, then.connect() as client:
+def test_changes_are_refused_for_good_and_nothing_of_the_log_changes(
+    lived: dict[str, Any], tmp_path: Path
+) -> None:
+    log = tmp_path / "data"
+    shutil.copytree(lived["log"], log)
+    before = {path: path.read_bytes() for path in log.rglob("*") if path.is_file()}
+    with past(log, lived["a open"]) as then, then.connect() as client:
+        assert then.told("agent", "get_current_note")["data"]["title"] == "Alpha"
         for method, given in CHANGES.items():
             error = refusal(client.call, method, given)
             assert error.code == "READ_ONLY" and error.details.get("retryable") is False, method
         assert client.call("workspaced/state", {})["state"]["activeNote"]["id"] == "a.md"
-
-
-def test_nothing_of_the_log_changes_and_no_vault_is_needed(lived: dict[str, Any], tmp_path: Path) -> None:
-    log = tmp_path / "data"
-    shutil.copytree(lived["log"], log)
-    before = {path: path.read_bytes() for path in log.rglob("*") if path.is_file()}
-    with past(log, lived["a open"]) as then:
-        assert then.told("agent", "get_current_note")["data"]["title"] == "Alpha"
         assert then.stop() == 0
     assert {path: path.read_bytes() for path in log.rglob("*") if path.is_file()} == before
 

@@ -75,15 +75,12 @@ def linked(data: Path) -> tuple[Membership, str]:
     return made, code_of(made.link, made.creator_key, new_invitation("Ann", datetime.now(UTC)))
 
 
-def test_what_is_sent_last_goes_with_the_link(tmp_path: Path) -> None:
-    linked(tmp_path)
-    changed(tmp_path, Link.leave)
-    assert [each.name for each in (tmp_path / FOLDER).iterdir()] == ["names"]
-
-
-def test_which_names_have_left_is_known_to_who_joins_again(tmp_path: Path) -> None:
+def test_what_is_sent_last_goes_with_the_link_and_which_names_have_left_is_known_to_who_joins_again(
+    tmp_path: Path,
+) -> None:
     _made, code = linked(tmp_path)
     changed(tmp_path, Link.leave)
+    assert [each.name for each in (tmp_path / FOLDER).iterdir()] == ["names"]
     anyio.run(lambda: link_of(tmp_path).join(code, SERVERS, "desk"))
     assert load_membership(tmp_path / FOLDER) is not None and load_keys(tmp_path / FOLDER) is not None
     assert SharedNames(tmp_path / FOLDER).holds(LINKED, NOTE)

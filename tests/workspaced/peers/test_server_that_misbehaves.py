@@ -35,27 +35,25 @@ async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     await writer.drain()
 
 
-async def huge_frame(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await greet(reader, writer)
-    writer.write(b"MSG workspaced.x 1 %d\r\n" % (900 * MIB))
+async def flood(writer: asyncio.StreamWriter, begins: bytes) -> None:
+    writer.write(begins)
     for _ in range(900):
         writer.write(b"x" * MIB)
         await writer.drain()
+
+
+async def huge_frame(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await greet(reader, writer)
+    await flood(writer, b"MSG workspaced.x 1 %d\r\n" % (900 * MIB))
 
 
 async def huge_line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await greet(reader, writer)
-    writer.write(b"INFO ")
-    for _ in range(900):
-        writer.write(b"x" * MIB)
-        await writer.drain()
+    await flood(writer, b"INFO ")
 
 
 async def huge_greeting(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.write(b"INFO ")
-    for _ in range(900):
-        writer.write(b"x" * MIB)
-        await writer.drain()
+    await flood(writer, b"INFO ")
 
 
 async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -11,7 +11,7 @@ from support import session_machine as sessions
 
 from workspaced import replay
 from workspaced.cli import run
-from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
+from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.projections import workspace_fold
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_tools.errors import NotRecorded
@@ -69,18 +69,6 @@ class TestOpening:
             assert kinds(bundled) == kinds(log)[bundled.events()[0].seq - 1 :]
             with replay.open(stream) as streamed:
                 assert streamed.end.state == log.end.state
-
-    def test_what_is_no_log_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "text.txt").write_text("hello\n")
-        for place in (tmp_path / "nowhere", tmp_path, tmp_path / "text.txt"):
-            with pytest.raises(InvalidArgument), replay.open(place):
-                pass
-
-    def test_damage_is_named_when_it_is_opened(self, bundle: Path, tmp_path: Path) -> None:
-        cut_off = tmp_path / "cut.wsb"
-        cut_off.write_bytes(bundle.read_bytes()[:-200])
-        with pytest.raises(LogDamaged), replay.open(cut_off):
-            pass
 
 
 class TestMoments:

@@ -132,20 +132,6 @@ def test_calls_arrive_while_the_daemon_runs_and_hang_from_the_spans_of_their_cli
     assert {each["authorization"] for each in receiver.headers} == {"Bearer key"}
 
 
-def test_no_text_and_no_name_of_a_note_leaves(daemon: Any, receiver: Receiver) -> None:
-    running = tracing(daemon, receiver.url)
-    with running.connect(name="agent") as client:
-        call(client, "get_current_note")
-        call(client, "search_workspace", query="Alpha")
-    tell(running, "my-chat-about-Alpha")
-    receiver.wait_for(3)
-    once(running, receiver.url)
-    receiver.wait_for(6)
-    sent = b"".join(receiver.bodies)
-    for word in (b"a.md", b"Secretariat", b"Alpha", b"red", str(running.vault).encode()):
-        assert word not in sent
-
-
 def test_a_prompt_through_the_proxy_has_its_tokens_and_what_was_inserted_as_a_child(
     daemon: Any, receiver: Receiver
 ) -> None:
@@ -201,14 +187,16 @@ def test_a_trace_that_its_client_does_not_sample_gets_no_spans(daemon: Any, rece
     assert [each.span_id for each in receiver.wait_for(2)] == [span.span_id] * 2
 
 
-def test_a_log_gives_the_same_spans_each_time_and_those_that_were_sent_live(daemon: Any) -> None:
+def test_a_log_gives_the_same_spans_each_time_and_those_that_were_sent_live_without_texts_and_names(
+    daemon: Any,
+) -> None:
     live, first, second = Receiver(), Receiver(), Receiver()
     with live as url, first as url_1, second as url_2:
         running = tracing(daemon, url)
-        tell(running, "s-1")
+        tell(running, "my-chat-about-Alpha")
         with running.connect() as client:
             for traceparent in (None, PARENT):
-                call(client, "get_workspace_context", traceparent)
+                call(client, "search_workspace", traceparent, query="Alpha")
         live.wait_for(3)
         with running.connect() as client:
             call(client, "get_current_note")  # it is recorded, and sent, while the daemon ends
@@ -218,6 +206,9 @@ def test_a_log_gives_the_same_spans_each_time_and_those_that_were_sent_live(daem
             assert once(running, each).stdout == f"4 spans sent to {each}\n"
     assert live.spans == first.spans == second.spans
     assert first.spans[0].name == "volunteer_context"
+    sent = b"".join((*live.bodies, *first.bodies))
+    for word in (b"a.md", b"Secretariat", b"Alpha", b"red", str(running.vault).encode()):
+        assert word not in sent
 
 
 @pytest.mark.thorough
@@ -327,7 +318,9 @@ def test_a_prompt_that_is_not_answered_in_time_has_no_length_and_a_late_answer_i
     ]
 
 
-def test_a_url_that_is_no_receivers_is_refused(daemon: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_url_that_is_no_receivers_is_refused_and_so_is_the_command_without_the_extra(
+    daemon: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for url in ("localhost:4318", "ftp://h/", "http://", "http://h:x", "http://me:key@h", "h"):
         assert run(["traces", "nothing.wsb", "--otlp", url]) == 2, url
         said = capfd.readouterr().err
@@ -336,11 +329,6 @@ def test_a_url_that_is_no_receivers_is_refused(daemon: Any, capfd: pytest.Captur
     settings = {"WORKSPACED_TRACES": json.dumps({"otlp": "http://me:key@h"})}
     served = running.cli("serve", "--vault", str(running.vault), env=settings)
     assert served.returncode == 2 and "'traces.otlp'" in served.stderr
-
-
-def test_without_the_extra_the_command_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
     monkeypatch.setattr("workspaced.settings.settings.find_spec", lambda _package: None)
     assert run(["traces", "nothing.wsb", "--otlp", "http://h"]) == 1
     assert "[PACKAGE_MISSING]" in capfd.readouterr().err
