@@ -45,18 +45,20 @@ def find(real: View, call: Call) -> Callable[..., Sequence[str]]:
 
 
 def test_hits_are_listed_best_first_with_line_snippet_and_score(real: View, call: Call) -> None:
-    result = call(TOOL, real, query="quokka plan", limit=1)
-    [best] = result["data"].pop("results")
-    assert best["score"] == round(best.pop("score"), 3)
-    assert best == {
+    result = call(TOOL, real, query="quokka money")
+    budget, plan = result["data"].pop("results")
+    assert plan == {
         "id": "work/plan.md",
         "title": "Plan",
         "line": 6,
         "snippet": "The quokka plan.",
+        "score": 0.428,
         "heading": "Plan",
+        "missing": ["money"],
     }
-    assert result["data"] == {"matched": "all", "total": 2, "complete": True, "indexState": "ready"}
-    assert result["message"] == "1 of 2 notes, best first."
+    assert (budget["id"], budget["score"], "missing" in budget) == ("work/budget.md", 3.35, False)
+    assert result["data"] == {"matched": "some", "total": 2, "complete": True, "indexState": "ready"}
+    assert result["message"] == "2 of 2 notes, best first. 1 holds all the words as they are written."
     assert "warnings" not in result
 
 
