@@ -1,38 +1,18 @@
-"""get_navigation_history over a history and names made up for the test."""
+"""get_navigation_history over a history made up for the test."""
 
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.tool_fixtures import Call, MakeView
+from support.tool_fixtures import Call, MakeVault, MakeView
 
-from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
-from workspaced_tools.ports.questions import Names
-from workspaced_tools.ports.vault import NoteRef
-from workspaced_tools.sharing.gate import shared_view
-from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.tools.tool import run
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 
 TOOL = "get_navigation_history"
-NOON = "2026-03-01T12:00:00.000000Z"
-
-
-class FakeVault:
-    """A vault of which only names are asked, once a call."""
-
-    def __init__(self, titles: dict[str, str]) -> None:
-        self._titles = titles
-        self.asked: list[list[NoteId]] = []
-
-    def ask(self, question: Names, _state: VaultState, _least: Any = None) -> list[NoteRef | None]:
-        notes = question.notes
-        self.asked.append(list(notes))
-        return [NoteRef(note, self._titles[note], note) if note in self._titles else None for note in notes]
 
 
 def at(minute: int, second: int = 0) -> str:
@@ -45,16 +25,16 @@ def visit(note: str, begin: int, end: int | None) -> Visit:
 
 
 VISITS = [visit("a.md", 0, 5), visit("w/b.md", 5, 6), visit("a.md", 10, 10), visit("gone.md", 20, None)]
-TITLES = {"a.md": "Alpha", "w/b.md": "Beta"}
+FILES = {"a.md": "# Alpha", "w/b.md": "# Beta"}
 
 
 @pytest.fixture
-def ask(make_view: MakeView, call: Call) -> Call:
+def ask(make_vault: MakeVault, make_view: MakeView, call: Call) -> Call:
     """ask(visits, **arguments) -> the result."""
+    vault = make_vault(FILES)
 
     def make(visits: Sequence[Visit] = VISITS, **arguments: Any) -> dict[str, Any]:
-        view = make_view(FakeVault(TITLES), EMPTY_VAULT, visits)
-        return call(TOOL, view, **arguments)
+        return call(TOOL, make_view(vault, EMPTY_VAULT, visits), **arguments)
 
     return make
 
@@ -110,25 +90,9 @@ def test_a_visit_counts_if_it_began_at_that_time_and_not_if_it_ended_then(ask: C
     assert begins(ask([VISITS[0]], sinceTime="2999-01-01")) == []
 
 
-def test_the_answer_is_bounded(make_view: MakeView, call: Call) -> None:
-    notes = [f"{'x' * 1000}{n}.md" for n in range(200)]
-    visits = [visit(note, n % 60, n % 60) for n, note in enumerate(notes)]
-    vault = FakeVault(dict.fromkeys(notes, "\x01" * 512))
-    view = make_view(vault, EMPTY_VAULT, visits)
-    result = call(TOOL, view, limit=200)
-    shown = len(result["data"]["visits"])
-    assert 5 < shown < 200
-    assert len(msgspec.json.encode(result)) < 50_000
-    assert result["data"]["total"] == 200
-    assert result["warnings"] == [f"The answer is full: {200 - shown} visits are left out."]
-
-
 @example("0001-01-01T00:00:00+14:00")
 @example("9999-12-31T23:59:59-14:00")
 @given(st.text(max_size=64) | st.datetimes().map(str) | st.datetimes(timezones=st.timezones()).map(str))
-def test_any_text_is_a_time_or_refused(time: str) -> None:
-    state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})
-    vault = FakeVault(TITLES)
-    view = shared_view(state, NOON, vault, lambda: VISITS, level="all", withheld=lambda _note: False)  # type: ignore[arg-type]
-    result = run(TOOLS[TOOL], view, {"sinceTime": time})
+def test_any_text_is_a_time_or_refused(ask: Call, time: str) -> None:
+    result = ask(sinceTime=time)
     assert result["success"] or result["code"] == "INVALID_ARGUMENT"

@@ -9,21 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.tool_fixtures import NOW, MakeVault, MakeView
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
+from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.notes.note import Note, NoteFailure, StatKey
+from workspaced_tools.notes.note import Note, StatKey
 from workspaced_tools.ports.history import VersionAt
-from workspaced_tools.ports.view import View
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.get_note_diff import TOOL, unified
 from workspaced_tools.tools.line_changes import COMPARED_LINES_MAX
 from workspaced_tools.tools.tool import run
-from workspaced_tools.vault.vault import Vault
 
-NOW = "2026-03-01T12:00:00.000000Z"
 THEN = "2026-02-01T12:00:00.000000Z"
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NO_NEWLINE = "\n\\ No newline at end of file\n"
@@ -105,37 +104,31 @@ def test_very_long_texts_with_nothing_in_common_are_replaced(count: int) -> None
 
 
 class Then:
-    """Has one version of every note, or none."""
+    """Has one version of every note, or cannot tell."""
 
-    def __init__(self, text: str | Exception | None) -> None:
+    def __init__(self, text: str | Exception) -> None:
         self.text = text
-        self.asked: list[tuple[str, int | str | None, str]] = []
+        self.asked: list[NoteId] = []
 
-    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        self.asked.append((note, since, current))
+    def version(self, note: NoteId, _since: int | str | None, current: str) -> VersionAt:
+        self.asked.append(note)
         if isinstance(self.text, Exception):
             raise self.text
-        if self.text is None:
-            return VersionAt(3, THEN, NoteFailure(note, "NOTE_NOT_FOUND", "There is no such note."))
         source = self.text.encode()
         sha256 = "0" * 64 if self.text != "same" else current
         return VersionAt(3, THEN, Note(note, StatKey(1, 1, len(source), 1, 1), None, sha256, source))
 
 
 @pytest.fixture
-def diff(
-    make_vault: Callable[..., Vault], make_view: Callable[..., View], check_result: Callable[..., None]
-) -> Callable[..., Any]:
-    """diff(then, now, **arguments) -> the checked result for the note n.md."""
-    made: dict[str, Vault] = {}
+def diff(make_vault: MakeVault, make_view: MakeView, check_result: Callable[..., None]) -> Callable[..., Any]:
+    """diff(then, now, level, **arguments) -> the checked result for the note n.md."""
 
-    def ask(then: Any, now: str | bytes, **arguments: Any) -> Any:
-        vault = made.setdefault(str(now), None) or make_vault({"n.md": now, "folder/Other.md": "x"})  # type: ignore[arg-type]
-        made[str(now)] = vault
-        view = make_view(vault, VaultState())
+    def ask(then: Any, now: str | bytes, level: Sharing = "all", **arguments: Any) -> Any:
+        vault = make_vault({"n.md": now, "folder/Other.md": "x"})
+        state = make_view(vault, VaultState()).state
         past = then if isinstance(then, Then) else Then(then)
-        shared = shared_view(view.state, NOW, vault, None, past.version, level="all", withheld=lambda _note: False)
-        result = run(TOOL, ViewRecorder(shared, view.state).view, {"reference": "n.md", **arguments})
+        shared = shared_view(state, NOW, vault, None, past.version, level=level, withheld=lambda _note: False)
+        result = run(TOOL, ViewRecorder(shared, state).view, {"reference": "n.md", **arguments})
         check_result("get_note_diff", result)
         return result
 
@@ -187,11 +180,8 @@ def test_what_nobody_kept_is_said_to_be_not_recorded(diff: Callable[..., Any]) -
     assert (result["code"], result["message"]) == ("NOT_RECORDED", "Switch it on.")
 
 
-def test_a_client_that_is_shown_names_gets_no_text(make_vault: Callable[..., Vault], make_view: Any) -> None:
-    vault = make_vault({"n.md": "new text\n"})
+def test_a_client_that_is_shown_names_gets_no_text(diff: Callable[..., Any]) -> None:
     past = Then("old text\n")
-    state = make_view(vault, VaultState()).state
-    view = shared_view(state, NOW, vault, None, past.version, level="names", withheld=lambda _note: False)
-    result = run(TOOL, view, {"reference": "n.md"})
+    result = diff(past, "new text\n", "names")
     assert result["code"] == "NOT_RECORDED"
     assert "text" not in str(result.get("data", "")) and not past.asked

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 import pytest
 from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
@@ -124,15 +123,6 @@ def test_links_that_are_not_counted_are_told_of(ask: Call) -> None:
     result = ask(files={"plan.md": "x", "a.md": "[[plan]]\n" * 600})
     assert result["data"]["related"][0]["reasons"] == [{"kind": "linkedFrom", "count": 500}]
     assert result["warnings"] == ["Of 600 links to the note 500 were counted."]
-
-
-def test_the_answer_is_bounded(ask: Call) -> None:
-    deep = "/".join("x" * 200 for _ in range(5))
-    files = {"plan.md": " ".join(f"[[n{n}]]" for n in range(60)), **{f"{deep}/n{n}.md": "" for n in range(60)}}
-    result = ask(files=files, limit=50)
-    shown = len(result["data"]["related"])
-    assert 5 < shown < 50 and len(msgspec.json.encode(result)) < 50_000
-    assert result["warnings"] == [f"The answer is full: {50 - shown} notes are left out."]
 
 
 def test_a_client_that_is_shown_names_learns_of_visits_only(

@@ -1,4 +1,4 @@
-"""search_workspace over a vault made up for the test, and over a real one."""
+"""search_workspace over real vaults."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,123 +8,12 @@ import pytest
 from support.patience import is_indexed
 from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
-from workspaced_events.ids import NoteId
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.notes.name_only import NAMES_ONLY
-from workspaced_tools.ports.questions import Search
-from workspaced_tools.ports.vault import Found, NoteRef, SearchHit, SearchQuery
 from workspaced_tools.ports.view import View
 
 TOOL = "search_workspace"
 
-
-def hit(path: str, score: float = 1.0, *, title: str = "Title", snippet: str = "the line") -> SearchHit:
-    return SearchHit(NoteRef(NoteId(path), title, path), 4, snippet, score)
-
-
-class FakeVault:
-    """Finds what it is told to, and remembers what it was asked."""
-
-    def __init__(self, *hits: SearchHit, total: int | None = None, complete: bool = True) -> None:
-        self._found = Found(hits, len(hits) if total is None else total, complete)
-        self.asked: list[SearchQuery] = []
-
-    def ask(self, question: Search, _state: VaultState, _least: Any = None) -> Found:
-        self.asked.append(question.query)
-        return self._found
-
-
-@pytest.fixture
-def ask(make_view: MakeView, call: Call) -> Call:
-    """ask(vault, state, sharing, **arguments) -> the result."""
-
-    def make(
-        vault: Any, state: VaultState = EMPTY_VAULT, sharing: str = "all", **arguments: Any
-    ) -> dict[str, Any]:
-        view = msgspec.structs.replace(make_view(vault, state), sharing=sharing)
-        return call(TOOL, view, **{"query": "plan", **arguments})
-
-    return make
-
-
-def asked_of(ask: Call, *args: Any, **arguments: Any) -> SearchQuery:
-    """What the vault is asked in such a call."""
-    vault = FakeVault(hit("a.md"))
-    assert ask(vault, *args, **arguments)["success"]
-    [search] = vault.asked
-    return search
-
-
-def test_hits_are_listed_best_first_with_line_snippet_and_score(ask: Call) -> None:
-    result = ask(FakeVault(hit("w/a.md", 2.34567, title="A"), hit("b.md", 1, snippet=""), total=17))
-    assert result["data"] == {
-        "results": [
-            {"id": "w/a.md", "title": "A", "line": 4, "snippet": "the line", "score": 2.346},
-            {"id": "b.md", "title": "Title", "line": 4, "snippet": "", "score": 1},
-        ],
-        "matched": "all",
-        "total": 17,
-        "complete": True,
-        "indexState": "ready",
-    }
-    assert result["message"] == "2 of 17 notes, best first."
-    assert "warnings" not in result
-
-
-def test_the_workspace_is_active_pins_tabs_and_recents_each_note_once(ask: Call, make_state: MakeState) -> None:
-    state = make_state("a.md", pins=("p.md", "a.md"), tabs=("t.md",), recents=("r.md", "p.md"))
-    assert asked_of(ask, state, scope="workspace").among == ("a.md", "p.md", "t.md", "r.md")
-    assert asked_of(ask, state, scope="vault").among is None
-
-
-# -- tags and folder --
-
-
-@pytest.mark.parametrize("tag", ["#", " ", "/"])
-def test_a_tag_without_a_name_is_refused(ask: Call, tag: str) -> None:
-    result = ask(FakeVault(), tags=[tag])
-    assert result["code"] == "INVALID_ARGUMENT"
-    assert "'tags'" in result["error"]
-
-
-@pytest.mark.parametrize("folder", ["..", "../x", "work/../../x", "/..", "work\0", "/x\0/.."])
-def test_a_folder_that_leads_out_is_not_looked_for(ask: Call, folder: str) -> None:
-    vault = FakeVault(hit("a.md"))
-    result = ask(vault, folder=folder)
-    assert result["code"] == "OUTSIDE_VAULT"
-    assert "data" not in result
-    assert vault.asked == []
-
-
-@pytest.mark.parametrize("query", [" ", '""', "*", "( - )", "\0", "\u0301", "-", "& ?"])
-def test_a_query_needs_something_to_look_for(ask: Call, query: str) -> None:
-    vault = FakeVault()
-    result = ask(vault, query=query)
-    assert result["code"] == "INVALID_ARGUMENT"
-    assert "'query'" in result["error"]
-    assert len(result["error"]) < 320
-    assert vault.asked == []
-
-
-def test_the_answer_is_bounded(ask: Call) -> None:
-    hits = [hit(f"{'x' * 1000}{n}.md", title="\x01" * 512, snippet="\x01" * 240) for n in range(50)]
-    result = ask(FakeVault(*hits, complete=False), query=" ".join(f"w{n}" for n in range(50)), limit=50)
-    shown = len(result["data"]["results"])
-    assert 5 < shown < 50
-    assert len(msgspec.json.encode(result)) < 50_000
-    assert f"The answer is full: {50 - shown} results are left out." in result["warnings"]
-    assert result["data"]["total"] == 50
-
-
-def test_tags_are_not_shared_with_it(ask: Call) -> None:
-    vault = FakeVault(hit("a.md"))
-    result = ask(vault, sharing="names", tags=["x"])
-    assert result["code"] == "SHARING_OFF"
-    assert vault.asked == []
-    assert ask(vault, sharing="names", tags=[])["success"]
-
-
-# -- over a real vault --
 
 FILES = {
     "work/plan.md": "---\ntags: [design/type]\n---\n# Plan\n\nThe quokka plan.\n",
@@ -153,6 +42,58 @@ def find(real: View, call: Call) -> Callable[..., Sequence[str]]:
         return sorted(each["id"] for each in result["data"]["results"])
 
     return make
+
+
+def test_hits_are_listed_best_first_with_line_snippet_and_score(real: View, call: Call) -> None:
+    result = call(TOOL, real, query="quokka money")
+    budget, plan = result["data"].pop("results")
+    assert plan == {
+        "id": "work/plan.md",
+        "title": "Plan",
+        "line": 6,
+        "snippet": "The quokka plan.",
+        "score": 0.428,
+        "heading": "Plan",
+        "missing": ["money"],
+    }
+    assert (budget["id"], budget["score"], "missing" in budget) == ("work/budget.md", 3.35, False)
+    assert result["data"] == {"matched": "some", "total": 2, "complete": True, "indexState": "ready"}
+    assert result["message"] == "2 of 2 notes, best first. 1 holds all the words as they are written."
+    assert "warnings" not in result
+
+
+def test_the_workspace_is_active_pins_tabs_and_recents(
+    make_vault: MakeVault, make_view: MakeView, make_state: MakeState, call: Call
+) -> None:
+    vault = make_vault(dict.fromkeys(("a.md", "p.md", "t.md", "r.md", "other.md"), "plan"))
+    assert is_indexed(vault)
+    view = make_view(vault, make_state("a.md", pins=("p.md", "a.md"), tabs=("t.md",), recents=("r.md", "p.md")))
+    for scope, others in (("workspace", []), ("vault", ["other.md"])):
+        found = call(TOOL, view, query="plan", scope=scope)["data"]["results"]
+        assert sorted(each["id"] for each in found) == ["a.md", *others, "p.md", "r.md", "t.md"]
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "values"),
+    [
+        ("INVALID_ARGUMENT", "tags", [["#"], [" "], ["/"]]),
+        ("OUTSIDE_VAULT", "folder", ["..", "../x", "work/../../x", "/..", "work\0", "/x\0/.."]),
+        ("INVALID_ARGUMENT", "query", [" ", '""', "*", "( - )", "\0", "\u0301", "-", "& ?"]),
+    ],
+)
+def test_what_cannot_be_looked_for_is_refused(
+    real: View, call: Call, code: str, name: str, values: list[Any]
+) -> None:
+    for value in values:
+        result = call(TOOL, real, **{"query": "quokka", name: value})
+        assert (result["code"], "data" in result) == (code, False), value
+        assert name in result["error"] and len(result["error"]) < 320
+
+
+def test_tags_are_not_shared_with_it(real: View, call: Call) -> None:
+    names = msgspec.structs.replace(real, sharing="names")
+    assert call(TOOL, names, query="plan", tags=["x"])["code"] == "SHARING_OFF"
+    assert call(TOOL, names, query="plan", tags=[])["success"]
 
 
 QUERIES = [
@@ -213,7 +154,6 @@ def test_text_is_not_searched_for_a_client_that_is_shown_names(make_world: Calla
     assert found["warnings"] == [NAMES_ONLY]
 
 
-def test_missing_words_stand_as_they_were_asked(ask: Call) -> None:
-    part = msgspec.structs.replace(hit("work/plan.md"), missing=("zurich", "due on friday", "plan"))
-    answer = ask(FakeVault(part), query='Zürich "Due on Friday" plan')
-    assert answer["data"]["results"][0]["missing"] == ["Zürich", "Due on Friday", "plan"]
+def test_missing_words_stand_as_they_were_asked(real: View, call: Call) -> None:
+    [found] = call(TOOL, real, query='Zürich "Due on" star')["data"]["results"]
+    assert (found["id"], found["missing"]) == ("home/cafe.md", ['"Due on"', "Zürich", "Due"])

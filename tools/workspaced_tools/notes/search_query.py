@@ -143,7 +143,7 @@ _STRETCH: Final = regex.compile(
     rf"(?P<pairs>[{_PAIRS}]+)|(?P<triples>[{_TRIPLES}]+)|(?P<word>[[\p{{L}}\p{{N}}\p{{M}}]--[{_PAIRS}{_TRIPLES}]]+)",
     regex.VERSION1,
 )
-_QUOTED: Final = regex.compile(r'"([^"]+)"')
+_QUOTED: Final = regex.compile(r'"[^"]+"')
 _IN_WORD: Final = regex.compile(r"[\p{L}\p{N}\p{M}]")
 _RUN: Final = 4
 _RUN_SHARE: Final = 1 / 2
