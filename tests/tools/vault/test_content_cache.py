@@ -93,19 +93,15 @@ def nonblocking(cache: ContentCache, *notes: NoteId) -> list[str] | None:
         return None
 
 
-def test_a_young_note_is_read_without_blocking(cache: ContentCache, vault: Path, clock: Clock) -> None:
-    cache.read_many([A, B])
-    clock.offset_ns = 0
-    (vault / "a.md").write_text("omega")
-    assert nonblocking(cache, A, B) == ["omega", "beta"]
-    (vault / "a.md").write_text("gamma")
-    assert nonblocking(cache, A, B) == ["gamma", "beta"]
-
-
-def test_what_may_wait_for_a_disk_would_block(cache: ContentCache, vault: Path, clock: Clock) -> None:
+def test_a_young_note_is_read_without_blocking_and_what_may_wait_for_a_disk_would_block(
+    cache: ContentCache, vault: Path, clock: Clock
+) -> None:
     late, clock.offset_ns = clock.offset_ns, 0
     assert nonblocking(cache, A) is None, "never shown before"
     cache.read_many([A, B])
+    for young in ("omega", "gamma"):
+        (vault / "a.md").write_text(young)
+        assert nonblocking(cache, A, B) == [young, "beta"]
     (vault / "a.md").write_text("a" * (YOUNG_BYTES_MAX - len("beta") + 1))
     assert nonblocking(cache, A) is not None
     assert nonblocking(cache, A, B) is None, "too much at once"

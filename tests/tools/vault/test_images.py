@@ -141,6 +141,7 @@ PASSPORT = "John's passport.jpg"
         ("[it](obsidian://open?vault=v&file=x%2Fa.png)", "a.png"),
         ("| ![[a.png\\|100]] |", "a.png"),
         ("見る：日本語の写真.png", "日本語の写真.png"),
+        pytest.param(" ".join(f"{number}.jpg" for number in range(10_001)), "a.png", id="very many others"),
     ],
 )
 def test_however_a_withheld_note_writes_the_name_of_an_image(make_vault: MakeVault, text: str, name: str) -> None:
@@ -149,12 +150,6 @@ def test_however_a_withheld_note_writes_the_name_of_an_image(make_vault: MakeVau
     shown = f"![]({quote(name)})"
     assert seen(make_vault({"n.md": shown, f"x/{name}": PNG})) == [f"x/{name}"]
     assert seen(make_vault({"n.md": shown, f"x/{name}": PNG, "keep/s.md": private})) == ["IMAGE_NOT_FOUND"]
-
-
-def test_a_withheld_note_of_very_many_names_withholds_every_image(make_vault: MakeVault) -> None:
-    names = " ".join(f"{number}.png" for number in range(10_001))
-    private = f"---\nworkspaced: private\n---\n{names}"
-    assert seen(make_vault({"n.md": "![[a.png]]", "a.png": PNG, "keep/s.md": private})) == ["IMAGE_NOT_FOUND"]
 
 
 def test_a_file_that_a_note_embeds_under_several_names_is_shown_once(make_vault: MakeVault) -> None:
@@ -174,7 +169,7 @@ def test_the_same_holds_for_every_way_of_crawling(make_vault: MakeVault, inline:
     assert ask(make_vault(files, inline=inline)) == NoteImages((MISSING, shown), 2)
 
 
-def test_a_note_that_turns_private_withholds_its_image_before_any_hint(make_vault: MakeVault) -> None:
+def test_a_note_that_turns_private_or_is_denied_withholds_its_image_before_any_hint(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "s.md": "![[a.png]]", "a.png": PNG})
     assert seen(vault) == ["a.png"]
     (vault.root.path / "s.md").write_text(PRIVATE + "![[a.png]]")
@@ -185,6 +180,9 @@ def test_a_note_that_turns_private_withholds_its_image_before_any_hint(make_vaul
     vault.own_clock.now_s += SETTLE_S  # type: ignore[attr-defined]
     vault.settle()
     assert seen(vault) == ["a.png"]
+    (vault.root.path / ".workspacedignore").write_text("/s.md\n")
+    vault.policy.refresh()
+    assert seen(vault) == ["IMAGE_NOT_FOUND"]
 
 
 def test_a_note_that_may_still_be_being_written_withholds_its_images(make_vault: MakeVault) -> None:
@@ -206,8 +204,16 @@ def test_a_note_that_may_still_be_being_written_withholds_its_images(make_vault:
     assert seen(vault) == ["a.png"]
 
 
-def test_a_withheld_note_that_is_gone_withholds_until_a_crawl(make_vault: MakeVault) -> None:
+def test_a_withheld_note_saved_in_parts_or_gone_withholds_until_a_crawl(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "s.md": PRIVATE + "![[a.png]]", "a.png": PNG})
+    for part in (PRIVATE, "", PRIVATE + "x"):
+        (vault.root.path / "s.md").write_text(part)
+        vault.changed(["s.md"])
+        assert seen(vault) == ["IMAGE_NOT_FOUND"]
+    vault.reconcile()
+    assert seen(vault) == ["a.png"]
+    (vault.root.path / "s.md").write_text(PRIVATE + "![[a.png]]")
+    vault.reconcile()
     (vault.root.path / "s.md").rename(vault.root.path / "t.md")
     vault.changed(["s.md"])
     assert seen(vault) == ["IMAGE_NOT_FOUND"]
@@ -218,16 +224,6 @@ def test_a_withheld_note_that_is_gone_withholds_until_a_crawl(make_vault: MakeVa
     vault.changed(["t.md"])
     assert seen(vault) == ["IMAGE_NOT_FOUND"]
     vault.reconcile()
-    vault.reconcile()
-    assert seen(vault) == ["a.png"]
-
-
-def test_a_withheld_note_saved_in_parts_withholds_what_it_embedded_before(make_vault: MakeVault) -> None:
-    vault = make_vault({"n.md": "![[a.png]]", "s.md": PRIVATE + "![[a.png]]", "a.png": PNG})
-    for part in (PRIVATE, "", PRIVATE + "x"):
-        (vault.root.path / "s.md").write_text(part)
-        vault.changed(["s.md"])
-        assert seen(vault) == ["IMAGE_NOT_FOUND"]
     vault.reconcile()
     assert seen(vault) == ["a.png"]
 
@@ -395,23 +391,14 @@ def test_a_folder_of_images_alone_that_goes_takes_its_images_along(make_vault: M
     assert seen(vault) == ["v1.0/a.png"]
 
 
-def test_images_are_known_after_a_restart(make_vault: MakeVault, tmp_path: Any) -> None:
+def test_images_are_known_after_a_restart_and_none_after_a_reconcile_that_failed(
+    make_vault: MakeVault, tmp_path: Any
+) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG}, cache_dir=tmp_path / "cache")
     vault.close()
     again = Vault(vault.root.path, cache_dir=tmp_path / "cache")
     again.reconcile()
     assert seen(again) == ["a.png"]
+    again._indexer.error = "The index cannot be written."
+    assert seen(again) == ["INDEX_BUILDING"]
     again.close()
-
-
-def test_after_a_reconcile_that_failed_no_image_is_shown(make_vault: MakeVault) -> None:
-    vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG})
-    vault._indexer.error = "The index cannot be written."
-    assert seen(vault) == ["INDEX_BUILDING"]
-
-
-def test_a_rule_that_comes_later_withholds_the_images_of_the_notes_it_denies(make_vault: MakeVault) -> None:
-    vault = make_vault({"n.md": "![[a.png]]", "x/s.md": "![[a.png]]", "a.png": PNG})
-    (vault.root.path / ".workspacedignore").write_text("/x/\n")
-    vault.policy.refresh()
-    assert seen(vault) == ["IMAGE_NOT_FOUND"]

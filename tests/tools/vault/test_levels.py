@@ -120,14 +120,12 @@ class Folder:
         for name in names:
             note = NoteId(f"{name}.md")
             shown, asked = (
-                isinstance(each.notes.read([note], Audience(least))[0], Note) for each, least in self._both()
+                isinstance(self.vault.notes.read([note], Audience(least))[0], Note)
+                for least in (VOLUNTEER, ON_REQUEST)
             )
             assert asked or not shown
             found.append(VOLUNTEER if shown else ON_REQUEST if asked else NEVER)
         return found
-
-    def _both(self) -> list[tuple[Vault, Level]]:
-        return [(self.vault, VOLUNTEER), (self.vault, ON_REQUEST)]
 
 
 @pytest.fixture
@@ -151,13 +149,12 @@ def hits(vault: Any, words: str) -> tuple[list[str], int]:
 
 @pytest.mark.parametrize("inline", [HERE, BY_WORKERS], ids=["here", "by workers"])
 @pytest.mark.parametrize("by", ["flag", "rule", "setting"])
-def test_a_note_on_request_is_found_only_by_who_asks(tmp_path: Path, by: str, inline: Bounds) -> None:
-    (tmp_path / "vault").mkdir()
-    folder = Folder(tmp_path)
+def test_a_note_on_request_is_found_only_by_who_asks(folder: Folder, by: str, inline: Bounds) -> None:
+    folder.vault.close()
     flag = FLAG if by == "flag" else ""
     folder.write(a="# A\n\n[[Bee]] zebra", b=f"{flag}# Bee\n\n[[a]] zebra quagga #t", c="# C\n\n#t")
     if by == "rule":
-        (tmp_path / "vault" / IGNORE_FILE).write_text("#: on-request\n/b.md\n")
+        (folder.path / "vault" / IGNORE_FILE).write_text("#: on-request\n/b.md\n")
     vault = folder.open(on_request=["/b.md"] if by == "setting" else (), inline=inline)
     vault.reconcile()
     for reference in ("b", "b.md", "Bee", "[[bee]]"):
@@ -171,7 +168,6 @@ def test_a_note_on_request_is_found_only_by_who_asks(tmp_path: Path, by: str, in
     again.reconcile()  # what was kept serves as well
     assert named(folder.asked, "Bee") == "b.md" and hits(folder.asked, "quagga") == (["b.md"], 1)
     assert folder.levels("b") == [ON_REQUEST]
-    again.close()
 
 
 def test_in_what_is_said_of_other_notes_it_does_not_exist(folder: Folder) -> None:
@@ -397,27 +393,17 @@ class Reads:
         monkeypatch.setattr(os, "read", read)
 
 
-@pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
-    return Reads(monkeypatch)
-
-
 @pytest.mark.fault(row=63)
 @pytest.mark.parametrize("indexed", [True, False])
-def test_a_denied_note_is_not_opened(make_vault: MakeVault, reads: Reads, indexed: bool) -> None:
+def test_a_denied_note_is_not_opened_and_of_a_private_one_a_bounded_head_is_read(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch, indexed: bool
+) -> None:
     vault = make_vault(NOTES, indexed=indexed)
-    reads.opened.clear()
-    [failure] = vault.notes.read([NoteId("keep/denied.md")])
-    assert failure.code == "NOTE_NOT_FOUND"
-    assert reads.opened == []
-
-
-@pytest.mark.fault(row=63)
-@pytest.mark.parametrize("indexed", [True, False])
-def test_of_a_private_note_a_bounded_head_is_read(make_vault: MakeVault, reads: Reads, indexed: bool) -> None:
-    vault = make_vault(NOTES, indexed=indexed)
+    reads = Reads(monkeypatch)
+    [denied] = vault.notes.read([NoteId("keep/denied.md")])
+    assert (denied.code, reads.opened) == ("NOTE_NOT_FOUND", [])
     for _ in range(3):
         reads.bytes = 0
-        [failure] = vault.notes.read([NoteId("private.md")])
-        assert failure.code == "NOTE_NOT_FOUND"
+        [private] = vault.notes.read([NoteId("private.md")])
+        assert private.code == "NOTE_NOT_FOUND"
         assert reads.bytes <= HEAD_BYTES_MAX

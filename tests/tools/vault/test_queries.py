@@ -4,10 +4,8 @@ and how SQLite runs each statement."""
 import random
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
@@ -52,33 +50,22 @@ def notes_of(listed: Any) -> list[str]:
 # -- words --
 
 
-@contextmanager
-def one_note(text: str) -> Iterator[Vault]:
-    with TemporaryDirectory() as place:
-        (Path(place) / "n.md").write_bytes(text.encode(errors="replace"))
-        vault = Vault(place, clock_ns=later_ns)
-        try:
-            vault.reconcile()
-            yield vault
-        finally:
-            vault.close()
-
-
 @settings(max_examples=examples(150), derandomize=True)
 @given(st.text(min_size=1, max_size=40))
 @example('a"b')
 @example("NEAR(a,1)")
 @example("Ⅷ ǆ ﬁ ß İ")
 @example("हिन्दी ไทย 한국어 עִבְרִית")
-def test_any_text_finds_the_note_that_holds_it(text: str) -> None:
-    with one_note(f"before\n\n{text}\n") as vault:
-        found = vault.searches.search(SearchQuery(text, 5))
-        assert (vault.index_state(), vault.statistics().warnings) == ("ready", ())
-        assert notes_of(found.hits) in (["n.md"], [])
-        found_whole = whole(found.hits) == ["n.md"]
-        asked = literal(text)
-        if not parse(text).has_operators and not any(term.whole for term in asked.terms):
-            assert found_whole is bool(asked.terms), ascii(text)
+def test_any_text_finds_the_note_that_holds_it(make_vault: MakeVault, text: str) -> None:
+    vault = make_vault({"n.md": f"before\n\n{text}\n".encode(errors="replace")})
+    found = vault.searches.search(SearchQuery(text, 5))
+    assert (vault.index_state(), vault.statistics().warnings) == ("ready", ())
+    assert notes_of(found.hits) in (["n.md"], [])
+    found_whole = whole(found.hits) == ["n.md"]
+    asked = literal(text)
+    if not parse(text).has_operators and not any(term.whole for term in asked.terms):
+        assert found_whole is bool(asked.terms), ascii(text)
+    vault.close()
 
 
 # -- where --
