@@ -78,7 +78,7 @@ mutants: $(VENV)/.dev
 # One life of a real daemon under everything at once, RATE calls a second; one JSON line a minute. KILLS=1 is the
 # other run, with kills and restarts; PAST=0.001 lets one call of a thousand look back.
 soak: $(VENV)/.dev
-	@MINUTES=$(or $(MINUTES),10) RATE=$(or $(RATE),100) PAST=$(or $(PAST),0) KILLS=$(KILLS) $(BIN)/python tests/soak.py
+	@MINUTES=$(or $(MINUTES),10) RATE=$(or $(RATE),100) PAST=$(or $(PAST),0) KILLS=$(KILLS) $(BIN)/python -m bench.soak
 
 # Calls that fail, one by one, on a real file system, and a loop device that is cut off (root).
 EVERY ?= 2

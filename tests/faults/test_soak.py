@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import soak
+from bench import soak
 
 MB = 1_000_000
 

@@ -22,13 +22,16 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from support.daemon import Factory
 
 from workspaced.errors import NoDaemon, RemoteError, TimedOut
 from workspaced.limits import CALL_RECORDER_WAITING_MAX
 from workspaced_events.limits import BATCH_ACTIONS_MAX, HISTORY_EVENTS_MAX, HISTORY_SLACK_EVENTS, ID_WINDOW_EVENTS
 from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.replay import replay
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from support.daemon import Factory  # the daemon of the tests, whose log they look at
 
 NOTES: Final = 400
 PINNED_NOTES: Final = 8
