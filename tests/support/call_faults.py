@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).parent / "shim.c"
-SLOT = struct.Struct("=iiiiqqqq16s256s")
+SLOT = struct.Struct("=iiqqqq16s256s")
 SLOTS = 16
 CALLS = frozenset(
     {"open", "read", "pwrite", "fsync", "fdatasync", "ftruncate", "rename", "unlink", "mkdir", "lstat"}
 )
-_SKIP_AT = struct.calcsize("=iiii")
-_MET_AT = struct.calcsize("=iiiiqqq")
+_SKIP_AT = struct.calcsize("=ii")
+_MET_AT = struct.calcsize("=iiqqq")
 
 
 class CannotBuild(Exception):
@@ -64,15 +64,7 @@ class Plan:
         self._taken = 0
 
     def add(
-        self,
-        call: str,
-        path: str,
-        error: int = 0,
-        *,
-        skip: int = 0,
-        times: int = -1,
-        after_bytes: int = -1,
-        kills: bool = False,
+        self, call: str, path: str, error: int = 0, *, skip: int = 0, times: int = -1, after_bytes: int = -1
     ) -> int:
         """Lets a call fail; returns the fault's number.
 
@@ -83,11 +75,10 @@ class Plan:
             skip: so many such calls go well first.
             times: how many fail then; negative for all.
             after_bytes: of `pwrite`: so many bytes get through before, the last of them as a short write.
-            kills: the process dies there instead.
         """
         assert call in CALLS and self._taken < SLOTS
         number, self._taken = self._taken, self._taken + 1
-        slot = SLOT.pack(0, error, kills, 0, skip, times, after_bytes, 0, call.encode(), path.encode())
+        slot = SLOT.pack(0, error, skip, times, after_bytes, 0, call.encode(), path.encode())
         at = number * SLOT.size
         self._map[at : at + SLOT.size] = slot
         self._map[at : at + 4] = struct.pack("=i", 1)

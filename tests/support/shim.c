@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +21,6 @@
 struct slot {
     int active;
     int error;        /* errno that the call ends with; 0: none */
-    int kills;        /* the process dies there instead */
-    int unused;
     long skip;        /* so many matching calls go well first */
     long times;       /* then so many meet the fault; negative: all */
     long bytes;       /* of the calls that write: so many bytes get through first, in all; negative: none counted */
@@ -62,7 +59,7 @@ static struct slot *fault(const char *call, int descriptor, const char *path, si
         }
         if (!strstr(name, each->path)) continue;
         if (__atomic_fetch_sub(&each->skip, 1, __ATOMIC_SEQ_CST) > 0) continue;
-        if (each->bytes > 0 && size <= (size_t)each->bytes && !(each->kills && size == (size_t)each->bytes)) {
+        if (each->bytes > 0 && size <= (size_t)each->bytes) {
             each->bytes -= size;
             continue;
         }
@@ -77,11 +74,6 @@ static struct slot *fault(const char *call, int descriptor, const char *path, si
     return NULL;
 }
 
-static void die(void) {
-    kill(getpid(), SIGKILL);
-    for (;;) pause();
-}
-
 #define REAL(name, result, ...) ((result (*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name))
 
 /* Fails as the plan says, or goes on. */
@@ -90,7 +82,6 @@ static void die(void) {
         size_t through = 0; \
         int saved = errno; \
         struct slot *met = fault(call, descriptor, path, 0, &through); \
-        if (met && met->kills) die(); \
         if (met) { errno = met->error; return -1; } \
         errno = saved; \
     } while (0)
@@ -102,7 +93,6 @@ static ssize_t counted(writer *real, int descriptor, const void *data, size_t si
     struct slot *met = fault("pwrite", descriptor, NULL, size, &through);
     if (!met) return real(descriptor, data, size, offset);
     if (through > 0) real(descriptor, data, through, offset);
-    if (met->kills) die();
     if (through > 0) return (ssize_t)through; /* a short write; what comes next meets the error */
     errno = met->error;
     return -1;

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec import to_builtins
 
 from ..escaping import escape_control
 from .workspace_state import StateJson
@@ -76,9 +77,7 @@ _LISTS: Final = {
 
 def _scalar(name: str, before: Any, after: Any) -> list[Change]:
     return (
-        []
-        if before == after
-        else [Change(name, "changed", before=msgspec.to_builtins(before), after=msgspec.to_builtins(after))]
+        [] if before == after else [Change(name, "changed", before=to_builtins(before), after=to_builtins(after))]
     )
 
 
@@ -91,19 +90,13 @@ def _entries(
 ) -> Iterator[Change]:
     for at, (key, value) in enumerate(before.items()):
         if key not in after:
-            yield Change(name, "removed", key, at if ordered else None, before=msgspec.to_builtins(value))
+            yield Change(name, "removed", key, at if ordered else None, before=to_builtins(value))
     for at, (key, value) in enumerate(after.items()):
         if key not in before:
-            yield Change(name, "added", key, at if ordered else None, after=msgspec.to_builtins(value))
+            yield Change(name, "added", key, at if ordered else None, after=to_builtins(value))
         elif value != before[key]:
-            yield Change(
-                name,
-                "changed",
-                key,
-                at if ordered else None,
-                msgspec.to_builtins(before[key]),
-                msgspec.to_builtins(value),
-            )
+            was, now = to_builtins(before[key]), to_builtins(value)
+            yield Change(name, "changed", key, at if ordered else None, was, now)
     old, new = [key for key in before if key in after], [key for key in after if key in before]
     if ordered and old != new:
         yield Change(name, "order", before=old, after=new)

@@ -12,7 +12,6 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_tools.ports.questions import Read
-from workspaced_tools.tools.note_answers import file_time
 from workspaced_tools.vault.vault import Vault
 
 TOOL = "get_workspace_summary"
@@ -83,11 +82,6 @@ def test_the_most_visited_are_counted_over_the_last_30_days(ask: Call) -> None:
         ("c.md", 1, 3600.0),
         ("b.md", 1, 1.0),
     ]
-
-
-@pytest.mark.parametrize("ns", [10**30, -(10**30), 10**18 * 300])
-def test_an_impossible_time_of_a_file_is_none(ns: int) -> None:
-    assert file_time(ns) is None
 
 
 def test_broken_and_ambiguous_links_are_open_questions(ask: Call, make_state: MakeState) -> None:

@@ -7,7 +7,8 @@ A body keeps all its bytes, so that an agent finds what it looks for. If it hold
 of a block, the names of the block's own tags end in `-` and hexadecimal digits, its fence, which the body does not
 contain and its author cannot know beforehand.
 
-Where there is no fence, as around titles and paths, a text changes in two ways, and both have an inverse:
+Where there is no fence, as around titles, paths and what is volunteered, a text changes in two ways, and both have
+an inverse:
 
 - Invisible characters become visible escapes such as `\u{202e}`: control characters (ANSI), bidi controls, tag
   characters, zero-width and other ignorable characters. Some stay where ordinary writing needs them: joiners
